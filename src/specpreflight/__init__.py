@@ -1,0 +1,1 @@
+"""Preflight validator for speculative-decoding launches."""

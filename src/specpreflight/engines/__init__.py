@@ -1,0 +1,1 @@
+"""Engines: what a release of SGLang (or another server) does with a launch."""

@@ -1,0 +1,1 @@
+"""Rules: one check a file; `registry.py` lists them all."""
