@@ -2,10 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
 
+from specpreflight.models.checkpoint import Checkpoint
 from specpreflight.models.launch import EngineVersion, Launch
 from specpreflight.models.resolved import Resolved
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """An engine's command line, as far as its own parser of that release understands it.
+
+    `flags` maps canonical names without dashes to the value as written (text, list of texts,
+    `True` for a bare flag); `target` and `draft` are the checkpoints that the flags name. A
+    command line that the parser would refuse still gives what could be understood: `resolve`
+    reports the refusal.
+    """
+
+    flags: Mapping[str, Any]
+    target: str | None
+    draft: str | None
 
 
 class Engine(Protocol):
@@ -13,6 +31,10 @@ class Engine(Protocol):
 
     `identify` maps what a user wrote after `@` (a release, `main`, an image tag, a path, `None`)
     to the release whose knowledge is used, or raises `UsageError` naming the nearest.
+    `read_arguments` understands a command line with that release's own parser.
+    `complete_arguments` is the command line for checkpoints that were named without flags: it
+    adds the two paths where the flags lack them and, where `words` is empty, the algorithm that
+    the draft's format calls for.
     `resolve` predicts, with this release's knowledge, everything the engine does with a launch.
     """
 
@@ -20,6 +42,20 @@ class Engine(Protocol):
 
     def identify(self, wanted: str | None) -> EngineVersion:
         """Return the version to predict for."""
+        ...
+
+    def read_arguments(self, argv: Sequence[str], version: EngineVersion) -> Arguments:
+        """Return the flags of a command line and the checkpoints they name."""
+        ...
+
+    def complete_arguments(
+        self,
+        words: Sequence[str],
+        target: Checkpoint | None,
+        draft: Checkpoint | None,
+        version: EngineVersion,
+    ) -> tuple[str, ...]:
+        """Return the command line for checkpoints given beside it (`check TARGET DRAFT`)."""
         ...
 
     def resolve(self, launch: Launch) -> Resolved:

@@ -10,6 +10,20 @@ from specpreflight.documents import Document
 from specpreflight.models.finding import Origin, Value
 
 
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Why a checkpoint could not be read.
+
+    `kind` is `missing` (no such folder or file), `not-cached` (a Hub id that is not in the local
+    cache), `invalid` (there, but no JSON object) or `unreadable`. `message` and `hint` are those
+    of the `InputError`.
+    """
+
+    kind: str
+    message: str
+    hint: str | None = None
+
+
 @dataclass(frozen=True)
 class Checkpoint:
     """A target or a draft, as read.
@@ -18,8 +32,9 @@ class Checkpoint:
         role: `target` or `draft`.
         given: the path or Hub id as the user wrote it; reports use it.
         directory: the folder that holds `config.json`, or `None` if only an id is known.
-        config: the parsed `config.json`.
+        config: the parsed `config.json`; its root is `{}` where there is a problem.
         files: names in the directory (not recursive), sorted.
+        problem: why it could not be read; the engine predicts what it would say of that.
     """
 
     role: str
@@ -27,6 +42,7 @@ class Checkpoint:
     directory: Path | None
     config: Document
     files: tuple[str, ...] = ()
+    problem: Problem | None = None
     facts: dict[str, Any] = field(default_factory=dict)
 
     def origin(self, pointer: str) -> Origin:
