@@ -1,1 +1,3 @@
 """Preflight validator for speculative-decoding launches."""
+
+__version__ = "0.1.0"

@@ -1,1 +1,98 @@
-"""…"""
+"""The command line: one command a file, imported when it is called."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from typing import Any
+
+import click
+
+from specpreflight import __version__
+from specpreflight.errors import SpecpreflightError
+
+#: Command → (module under `specpreflight.cli`, one line of help). The help stands here so that
+#: `--help` imports none of them.
+_COMMANDS = {
+    "check": ("check", "Say what will stop a launch, and why; write the fix."),
+    "rules": ("rules", "List all rules."),
+    "explain": ("rules", "Print a rule's page."),
+}
+
+
+class LazyGroup(click.Group):
+    """A group that imports a command when it is called, and reports errors without a traceback."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Return the commands in their order of use."""
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import and return a command."""
+        if cmd_name not in _COMMANDS:
+            return None
+        module = import_module(f"specpreflight.cli.{_COMMANDS[cmd_name][0]}")
+        command: click.Command = getattr(module, cmd_name)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Resolve a command; an unknown one is answered with the nearest."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            from difflib import get_close_matches
+
+            near = get_close_matches(args[0], list(_COMMANDS), 1)
+            if near:
+                raise click.UsageError(f"{error.message} Did you mean '{near[0]}'?", ctx) from None
+            raise
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands from the table."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in _COMMANDS.items()])
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; what a user caused becomes one line and the contract's exit code."""
+        try:
+            return super().invoke(ctx)
+        except SpecpreflightError as error:
+            report_error(error)
+            ctx.exit(error.exit_code)
+        except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
+            raise
+        except Exception as error:
+            click.echo(
+                f"specpreflight: internal error: {type(error).__name__}: {error}\n"
+                "  please report this with the command line; SPECPREFLIGHT_DEBUG=1 shows more",
+                err=True,
+            )
+            _print_traceback_if_asked()
+            ctx.exit(3)
+
+
+def report_error(error: SpecpreflightError) -> None:
+    """Write what a user caused to stderr: the fact on one line, the remedy on the next."""
+    click.echo(f"specpreflight: {error.message}", err=True)
+    if error.hint:
+        click.echo(f"  {error.hint}", err=True)
+
+
+def _print_traceback_if_asked() -> None:
+    import os
+
+    if os.environ.get("SPECPREFLIGHT_DEBUG"):
+        import traceback
+
+        traceback.print_exc(file=sys.stderr)
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(__version__, "-V", "--version", prog_name="specpreflight")
+def main() -> None:
+    """Say what will stop a speculative-decoding launch before it is started."""

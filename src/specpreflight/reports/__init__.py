@@ -1,1 +1,1 @@
-"""…"""
+"""Reports: pure functions from a report to text."""

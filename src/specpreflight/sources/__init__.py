@@ -1,1 +1,1 @@
-"""…"""
+"""Sources: everything that is read from outside, once."""

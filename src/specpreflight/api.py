@@ -1,0 +1,321 @@
+"""The public surface beside the command line: build a launch, check it, read the report.
+
+>>> from specpreflight.api import build_launch, check
+>>> report = check(build_launch("target", "draft", engine="sglang@0.5.11"))
+>>> report.verdict.outcome
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from specpreflight.documents import Document
+from specpreflight.engines.registry import find_engine
+from specpreflight.models.checkpoint import Checkpoint
+from specpreflight.models.finding import (
+    SEVERITY_OF_OUTCOME,
+    STOPPING,
+    Finding,
+    Ignored,
+    Outcome,
+    Severity,
+    Skipped,
+    Stage,
+)
+from specpreflight.models.launch import EngineVersion, Hardware, Launch, Variable
+from specpreflight.models.report import EngineUsed, Inputs, Report, Summary, Verdict
+from specpreflight.models.resolved import Resolved
+from specpreflight.rules.registry import load_rules
+from specpreflight.rules.rule import Rule
+from specpreflight.sources.checkpoint import read_checkpoint
+
+__all__ = ["build_launch", "check", "identify_engine"]
+
+#: Variables that can touch a launch; the others of the process are not even looked at.
+RELEVANT_PREFIXES = (
+    "SGLANG_", "SGL_", "VLLM_", "NCCL_", "TORCH_NCCL_", "CUDA_", "HF_", "TRANSFORMERS_",
+    "PYTORCH_", "FLASHINFER_",
+)  # fmt: skip
+
+_SECRET_WORDS = ("key", "token", "secret", "password", "credential")
+_REDACTED = "<redacted>"
+
+#: From worst to best, for launches that no finding stops.
+_BADNESS = (
+    Outcome.WRONG_OUTPUT,
+    Outcome.ACCEPTS_NOTHING,
+    Outcome.DEGRADES,
+    Outcome.ADJUSTS,
+    Outcome.STARTS,
+)
+
+
+def identify_engine(wanted: str) -> EngineVersion:
+    """Return the engine and version that `NAME`, `NAME@VERSION` or `NAME@PATH` means.
+
+    A bare path is SGLang's: `--engine /opt/venv/lib/python3.12/site-packages`.
+
+    Raises:
+        UsageError: an engine or version that is not known.
+    """
+    name, at, version = wanted.partition("@")
+    if "/" in name or name in ("installed", "."):
+        name, at, version = "sglang", "@", wanted
+    return find_engine(name).identify(version if at else None)
+
+
+def build_launch(
+    target: str | None = None,
+    draft: str | None = None,
+    *,
+    engine: str | EngineVersion = "sglang",
+    words: Sequence[str] = (),
+    environment: Mapping[str, Variable] | None = None,
+    hardware: Hardware | None = None,
+) -> Launch:
+    """Read everything a launch is made of, once.
+
+    Args:
+        target: the target's directory, `config.json` or Hub id; where it is `None`, the engine's
+            own flag among `words` names it.
+        draft: the same for the draft.
+        engine: `sglang`, `sglang@0.5.9`, … or an identified version.
+        words: the engine's arguments, as they stand after its entry point.
+        environment: the variables of the launch, with their origins.
+        hardware: what is known of the machine.
+
+    Raises:
+        UsageError: an unknown engine or version.
+    """
+    version = identify_engine(engine) if isinstance(engine, str) else engine
+    answers = find_engine(version.name)
+    named = answers.read_arguments(words, version)
+    revisions = named.flags
+    target_read = _read("target", target or named.target, revisions.get("revision"))
+    draft_read = _read(
+        "draft", draft or named.draft, revisions.get("speculative-draft-model-revision")
+    )
+    argv = answers.complete_arguments(
+        words, target_read if target else None, draft_read if draft else None, version
+    )
+    arguments = answers.read_arguments(argv, version)
+    return Launch(
+        engine=version,
+        target=target_read,
+        draft=draft_read,
+        argv=argv,
+        flags=arguments.flags,
+        environment={} if environment is None else environment,
+        hardware=Hardware() if hardware is None else hardware,
+        target_path=target or arguments.target,
+        draft_path=draft or arguments.draft,
+        facts={"assumed_argv": not words and bool(draft)},
+    )
+
+
+def check(launch: Launch, *, ignore: Mapping[str, Ignored] | None = None) -> Report:
+    """Predict what the engine will do with this launch and run all rules on it."""
+    resolved = find_engine(launch.engine.name).resolve(launch)
+    findings: list[Finding] = []
+    skipped: list[Skipped] = []
+    failures: list[str] = []
+    for rule in load_rules():
+        if launch.engine.name not in rule.engines:
+            continue
+        missing = _first_missing(rule, launch)
+        if missing is not None:
+            skipped.append(Skipped(rule.name, *missing))
+            continue
+        try:
+            findings.extend(rule.check(launch, resolved))
+        except Exception as error:
+            failures.append(f"rule {rule.name} failed: {type(error).__name__}: {error}")
+            skipped.append(Skipped(rule.name, "internal", failures[-1]))
+    finished = sorted(
+        (_finish(finding, launch, ignore or {}) for finding in findings), key=_importance
+    )
+    return Report(
+        engine=EngineUsed(launch.engine.name, launch.engine.version, launch.engine.determined_by),
+        verdict=_verdict(launch.engine, finished, resolved),
+        findings=tuple(finished),
+        skipped=tuple(skipped),
+        resolved=resolved.values,
+        inputs=_inputs(launch),
+        summary=_summary(finished, skipped),
+        excerpts=dict(_excerpts(finished, launch)),
+        internal_errors=tuple(failures),
+    )
+
+
+def _read(role: str, given: str | None, revision: Any) -> Checkpoint | None:
+    if given is None:
+        return None
+    return read_checkpoint(role, given, revision=revision if isinstance(revision, str) else None)
+
+
+def _first_missing(rule: Rule, launch: Launch) -> tuple[str, str] | None:
+    """Return the first fact that the rule needs and the launch lacks, with the reason."""
+    for need in rule.needs:
+        reason = _why_missing(need, launch)
+        if reason is not None:
+            return need, reason
+    return None
+
+
+def _why_missing(need: str, launch: Launch) -> str | None:
+    subject, _, part = need.partition(".")
+    if subject == "hardware":
+        return None if launch.hardware != Hardware() else "not known; give --hardware"
+    checkpoint = {"target": launch.target, "draft": launch.draft}.get(subject)
+    if checkpoint is None:
+        return f"the launch names no {subject}"
+    if checkpoint.problem is not None:
+        return checkpoint.problem.message
+    if part == "weights":
+        table = checkpoint.facts.get("weights")
+        if table is None:
+            return f"the {subject} has no safetensors files here"
+    return None
+
+
+def _finish(finding: Finding, launch: Launch, ignore: Mapping[str, Ignored]) -> Finding:
+    """Add what every finding has: severity, fingerprint, and whether it is ignored."""
+    severity = finding.severity or SEVERITY_OF_OUTCOME[finding.outcome]
+    ignored = ignore.get(finding.rule)
+    if ignored is not None:
+        severity = Severity.NOTE
+    return replace(
+        finding, severity=severity, ignored=ignored, fingerprint=_fingerprint(finding, launch)
+    )
+
+
+def _fingerprint(finding: Finding, launch: Launch) -> str:
+    """Hash what stays the same when lines and values move: rule, places, engine."""
+    roles = {
+        checkpoint.config.name: checkpoint.role
+        for checkpoint in (launch.target, launch.draft)
+        if checkpoint is not None
+    }
+    places = sorted(
+        f"{roles.get(value.origin.path or '', value.origin.kind)}"
+        f"{value.origin.pointer or value.origin.name or ''}"
+        for value in finding.values
+    )
+    text = "\n".join((finding.rule, launch.engine.name, *places))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def _importance(finding: Finding) -> tuple[int, int, int, str]:
+    stages = tuple(Stage)
+    stage = stages.index(finding.stage) if finding.stage else len(stages)
+    severity = list(Severity).index(finding.severity or Severity.NOTE)
+    return severity, stage, finding.order, finding.rule
+
+
+def _verdict(engine: EngineVersion, findings: Sequence[Finding], resolved: Resolved) -> Verdict:
+    """Return the first stop in this release's order of stages, else the worst of the rest."""
+    stops = [finding for finding in findings if finding.outcome in STOPPING]
+    order = resolved.stage_order
+    if stops:
+        first = min(
+            stops,
+            key=lambda stop: (order.index(stop.stage) if stop.stage else len(order), stop.order),
+        )
+        return Verdict(first.outcome, first.stage, _sentence(engine, first))
+    worst = min(findings, key=lambda one: _BADNESS.index(one.outcome), default=None)
+    if worst is None or worst.outcome is Outcome.STARTS:
+        return Verdict(Outcome.STARTS, None, f"{_engine_words(engine)} starts with this launch")
+    return Verdict(worst.outcome, worst.stage, _sentence(engine, worst))
+
+
+_DOING = {
+    Stage.ARGUMENTS: "its arguments are read",
+    Stage.TARGET_CONFIG: "the target's config is read",
+    Stage.DRAFT_CONFIG: "the draft's config is read",
+    Stage.WEIGHTS: "the weights are loaded",
+    Stage.WARMUP: "it warms up",
+    Stage.SERVING: "it serves",
+}
+
+_WILL = {
+    Outcome.REFUSES: "refuses this launch",
+    Outcome.CRASHES: "crashes",
+    Outcome.HANGS: "hangs",
+    Outcome.WRONG_OUTPUT: "starts, but gives wrong output",
+    Outcome.ACCEPTS_NOTHING: "starts, but accepts no draft token",
+    Outcome.DEGRADES: "starts, but slower than it could",
+    Outcome.ADJUSTS: "starts, and changes a setting by itself",
+    Outcome.STARTS: "starts",
+}
+
+
+def _engine_words(engine: EngineVersion) -> str:
+    name = {"sglang": "SGLang", "vllm": "vLLM"}.get(engine.name, engine.name)
+    return f"{name} {engine.version}"
+
+
+def _sentence(engine: EngineVersion, finding: Finding) -> str:
+    when = ""
+    if finding.outcome in STOPPING and finding.stage is not None:
+        when = f" when {_DOING[finding.stage]}"
+    return f"{_engine_words(engine)} {_WILL[finding.outcome]}{when}: {finding.message}"
+
+
+def _inputs(launch: Launch) -> Inputs:
+    return Inputs(
+        target=launch.target_path,
+        draft=launch.draft_path,
+        flags={name: _redact(name, value) for name, value in launch.flags.items()},
+        environment={
+            name: _redact(name, variable.value)
+            for name, variable in sorted(launch.environment.items())
+            if variable.origin.kind != "environment" or name.startswith(RELEVANT_PREFIXES)
+        },
+        hardware={
+            name: getattr(launch.hardware, name)
+            for name in Hardware.__slots__
+            if getattr(launch.hardware, name) is not None
+        },
+    )
+
+
+def _redact(name: str, value: Any) -> Any:
+    """Hide the value of anything whose name says that it is a secret."""
+    lowered = name.lower().replace("-", "_")
+    parts = lowered.split("_")
+    secret = any(word in parts for word in _SECRET_WORDS)
+    return _REDACTED if secret and isinstance(value, str) else value
+
+
+def _summary(findings: Sequence[Finding], skipped: Sequence[Skipped]) -> Summary:
+    def count(severity: Severity) -> int:
+        return sum(finding.severity is severity for finding in findings)
+
+    return Summary(
+        errors=count(Severity.ERROR),
+        warnings=count(Severity.WARNING),
+        notes=count(Severity.NOTE),
+        ignored=sum(finding.ignored is not None for finding in findings),
+        skipped=len(skipped),
+        fixable=sum(
+            any(remedy.edits and remedy.applicability == "safe" for remedy in finding.remedies)
+            for finding in findings
+        ),
+    )
+
+
+def _excerpts(findings: Sequence[Finding], launch: Launch) -> Iterator[tuple[tuple[str, int], str]]:
+    """Yield the source lines of the values that findings show."""
+    documents: dict[str, Document] = {
+        checkpoint.config.name: checkpoint.config
+        for checkpoint in (launch.target, launch.draft)
+        if checkpoint is not None
+    }
+    for finding in findings:
+        for value in finding.values:
+            path, line = value.origin.path, value.origin.line
+            if path in documents and line is not None:
+                yield (path, line), documents[path].line_text(line)

@@ -1,0 +1,262 @@
+"""`specpreflight check`: say what will stop a launch, and fix the draft."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from specpreflight.errors import UsageError
+from specpreflight.models.finding import Ignored, Severity
+
+if TYPE_CHECKING:
+    from specpreflight.models.launch import Launch
+    from specpreflight.models.report import Report
+
+FAIL_ON = {"error": Severity.ERROR, "warning": Severity.WARNING, "note": Severity.NOTE}
+
+
+class WordsCommand(click.Command):
+    """A command whose words after `--` are the engine's, kept apart from its own arguments."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Take the words after the first `--` away before click parses."""
+        words: list[str] | None = None
+        if "--" in args:
+            place = args.index("--")
+            args, words = args[:place], args[place + 1 :]
+        ctx.meta["typed"] = tuple(args)
+        ctx.meta["words"] = words
+        return super().parse_args(ctx, args)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """A `check` command line, parsed."""
+
+    typed: tuple[str, ...]
+    paths: tuple[str, ...]
+    words: tuple[str, ...] | None
+    engines: tuple[str, ...]
+    settings: tuple[str, ...]
+    env_files: tuple[Path, ...]
+    use_process_environment: bool
+    hardware: str | None
+    ignore: tuple[str, ...]
+    fail_on: Severity | None
+    form: str
+    color: str
+    verbose: bool
+    action: str
+    unsafe: bool
+    online: bool
+
+
+@click.command(cls=WordsCommand)
+@click.argument("paths", nargs=-1, metavar="[TARGET [DRAFT]] [-- ENGINE ARGUMENTS | COMMAND]")
+@click.option(
+    "--engine",
+    "engines",
+    multiple=True,
+    metavar="NAME[@VERSION|@PATH]",
+    help="Engine and release; sglang at its newest known release if not given.",
+)
+@click.option(
+    "--env",
+    "settings",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="Set a variable for the launch, byte for byte.",
+)
+@click.option(
+    "--env-file",
+    "env_files",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    help="Read variables from a file (docker's format).",
+)
+@click.option("--no-env", is_flag=True, help="Leave the variables of this process out.")
+@click.option("--hardware", metavar="PROFILE|FILE|KEY=VALUE,…", help="What the GPUs are.")
+@click.option("--ignore", multiple=True, metavar="RULE", help="Count a rule's findings as notes.")
+@click.option(
+    "--fail-on",
+    type=click.Choice([*FAIL_ON, "never"]),
+    default="error",
+    show_default=True,
+    help="The least severity that exits with 1.",
+)
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
+@click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto")
+@click.option("-v", "--verbose", is_flag=True, help="Show notes, skipped rules, resolved values.")
+@click.option("--diff", "action", flag_value="diff", help="Show what --fix would change.")
+@click.option("--fix", "action", flag_value="fix", help="Write the safe edits.")
+@click.option(
+    "--unsafe-fixes", "unsafe", is_flag=True, help="Write (or show) the unsafe edits too."
+)
+@click.option("--online", is_flag=True, help="Download the JSON files of Hub ids not cached.")
+@click.pass_context
+def check(
+    ctx: click.Context, /, no_env: bool, fail_on: str, action: str | None, **given: Any
+) -> None:
+    """Say what will stop a launch of TARGET with DRAFT, and why.
+
+    TARGET and DRAFT are directories, config.json paths, or Hub ids in the local cache. What stands
+    after `--` is the engine's arguments, or the whole command that starts it.
+
+    \b
+      specpreflight check TARGET DRAFT
+      specpreflight check TARGET DRAFT --engine sglang@0.5.11 -- --speculative-algorithm EAGLE3
+      specpreflight check -- python -m sglang.launch_server --model-path T …
+      specpreflight check launch.sh
+    """
+    words = ctx.meta["words"]
+    unsafe = given.pop("unsafe")
+    options = Options(
+        typed=ctx.meta["typed"],
+        words=None if words is None else tuple(words),
+        use_process_environment=not no_env,
+        fail_on=FAIL_ON.get(fail_on),
+        action=action or ("fix" if unsafe else "report"),
+        unsafe=unsafe,
+        **given,
+    )
+    ctx.exit(run_check(options))
+
+
+def run_check(options: Options) -> int:
+    """Check as the options say, write the report to stdout and return the exit code."""
+    from specpreflight.api import check as check_launch
+
+    ignored = {name: Ignored("--ignore", "command line") for name in _known_rules(options.ignore)}
+    launches = load_launches(options)
+    if options.action != "report":
+        from specpreflight.cli.fixing import fix_launches
+
+        return fix_launches(launches, options, ignored)
+    reports = [check_launch(launch, ignore=ignored) for launch in launches]
+    write_reports(reports, options)
+    return exit_code(reports, launches, options)
+
+
+def exit_code(reports: Sequence[Report], launches: Sequence[Launch], options: Options) -> int:
+    """Return the worst of: 3 a rule failed, 4 an input is unreadable, 1 findings, 0."""
+    for report in reports:
+        for failure in report.internal_errors:
+            click.echo(f"specpreflight: internal error: {failure}", err=True)
+    if any(report.internal_errors for report in reports):
+        return 3
+    if report_problems(launches):
+        return 4
+    return int(any(report.fails(options.fail_on) for report in reports))
+
+
+def report_problems(launches: Sequence[Launch]) -> bool:
+    """Write a line to stderr for each checkpoint that could not be read."""
+    lines = {
+        checkpoint.problem.message: checkpoint.problem.hint
+        for launch in launches
+        for checkpoint in (launch.target, launch.draft)
+        if checkpoint is not None and checkpoint.problem is not None
+    }
+    for message, hint in lines.items():
+        click.echo(f"specpreflight: {message}" + (f"\n  {hint}" if hint else ""), err=True)
+    return bool(lines)
+
+
+def write_reports(reports: Sequence[Report], options: Options) -> None:
+    """Write one report, or several as one JSON document or one after the other."""
+    if options.form == "json":
+        from specpreflight.reports.json import render_json, render_many
+
+        text = render_json(reports[0]) if len(reports) == 1 else render_many(reports)
+        click.echo(text, nl=False)
+        return
+    click.echo("\n".join(_as_text(report, options) for report in reports), nl=False, color=True)
+
+
+def _as_text(report: Report, options: Options) -> str:
+    from specpreflight.reports.text import Layout, render_text
+
+    columns = shutil.get_terminal_size((80, 24)).columns
+    layout = Layout(min(columns, 100), options.verbose, _repeat(options))
+    if not _wants_color(options.color):
+        return render_text(report, layout)
+    from specpreflight.reports.terminal import render_terminal
+
+    return render_terminal(report, layout)
+
+
+def _wants_color(color: str) -> bool:
+    """Return whether to colour: `--color`, then NO_COLOR, FORCE_COLOR, then a terminal."""
+    if color != "auto":
+        return color == "always"
+    if os.environ.get("NO_COLOR"):
+        return False
+    return bool(os.environ.get("FORCE_COLOR")) or sys.stdout.isatty()
+
+
+def _repeat(options: Options) -> tuple[str, str]:
+    """Return this command line in two parts, for another option to be put between them."""
+    from shlex import join
+
+    tail = "" if options.words is None else " -- " + join(options.words)
+    return join(["specpreflight", "check", *options.typed]), tail
+
+
+def _known_rules(names: Sequence[str]) -> Sequence[str]:
+    if names:
+        from specpreflight.rules.registry import find_rule
+
+        for name in names:
+            find_rule(name)
+    return names
+
+
+def load_launches(options: Options) -> list[Launch]:
+    """Read the launch once for each engine that was asked for.
+
+    Raises:
+        UsageError: the arguments do not name a launch.
+        InputError: a launch file or an environment file cannot be read.
+    """
+    from specpreflight.api import build_launch
+    from specpreflight.sources.environment import read_environment
+
+    target, draft, words = _checkpoints_and_words(options)
+    process = os.environ if options.use_process_environment else None
+    environment = read_environment(process, options.env_files, options.settings)
+    hardware = None
+    if options.hardware is not None:
+        from specpreflight.sources.hardware import read_hardware
+
+        hardware = read_hardware(options.hardware)
+    return [
+        build_launch(
+            target, draft, engine=engine, words=words, environment=environment, hardware=hardware
+        )
+        for engine in options.engines or ("sglang",)
+    ]
+
+
+def _checkpoints_and_words(options: Options) -> tuple[str | None, str | None, tuple[str, ...]]:
+    if len(options.paths) > 2:
+        raise UsageError(
+            f"check takes TARGET and DRAFT, got {len(options.paths)} paths: "
+            + " ".join(options.paths),
+            hint="put the engine's own arguments after `--`",
+        )
+    target, draft = (*options.paths, None, None)[:2]
+    words = options.words or ()
+    if target is None and not words:
+        raise UsageError(
+            "nothing to check",
+            hint="specpreflight check TARGET DRAFT, or: specpreflight check -- python -m "
+            "sglang.launch_server …",
+        )
+    return target, draft, words

@@ -1,0 +1,49 @@
+"""`specpreflight rules` and `specpreflight explain`."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from specpreflight.rules.registry import find_rule, load_rules, read_page
+
+
+@click.command()
+@click.option("--format", "form", type=click.Choice(["text", "json", "markdown"]), default="text")
+def rules(form: str) -> None:
+    """List all rules."""
+    known = load_rules()
+    if form == "json":
+        data = [
+            {
+                "name": rule.name,
+                "summary": rule.summary,
+                "since": rule.since,
+                "engines": list(rule.engines),
+                "needs": list(rule.needs),
+            }
+            for rule in known
+        ]
+        click.echo(json.dumps(data, indent=2))
+    elif form == "markdown":
+        click.echo(rules_table())
+    else:
+        width = max(len(rule.name) for rule in known)
+        for rule in known:
+            click.echo(f"{rule.name:<{width}}  {rule.summary}")
+
+
+def rules_table() -> str:
+    """Return the rules as the Markdown table of the README."""
+    rows = (f"| `{rule.name}` | {rule.summary} |" for rule in load_rules())
+    return "\n".join(("| rule | what it finds |", "|---|---|", *rows))
+
+
+@click.command()
+@click.argument("name")
+def explain(name: str) -> None:
+    """Print the page of the rule NAME."""
+    rule = find_rule(name)
+    click.echo(f"{rule.name} (since {rule.since}, {', '.join(rule.engines)})\n")
+    click.echo(read_page(name))

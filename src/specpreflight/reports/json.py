@@ -1,0 +1,65 @@
+"""The JSON report: the contract that other programs read (`docs/json.md`)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from typing import Any
+
+from specpreflight.models.finding import Finding
+from specpreflight.models.report import FORMAT_VERSION, Report
+
+#: Fields that only this program needs.
+_INTERNAL = {Finding: {"order"}, Report: {"excerpts", "internal_errors"}}
+
+#: `Report`'s keys in the order of the contract.
+_ORDER = (
+    "format_version", "engine", "verdict", "findings", "skipped", "resolved", "inputs", "summary",
+)  # fmt: skip
+
+
+def render_json(report: Report) -> str:
+    """Return one report as JSON text with a final newline."""
+    return json.dumps(report_data(report), indent=2, ensure_ascii=False) + "\n"
+
+
+def render_many(reports: Sequence[Report]) -> str:
+    """Return several launches or engines of one call as one JSON text."""
+    summaries = [report.summary for report in reports]
+    total = {
+        field.name: sum(getattr(summary, field.name) for summary in summaries)
+        for field in fields(summaries[0])
+    }
+    data = {
+        "format_version": FORMAT_VERSION,
+        "reports": [report_data(report) for report in reports],
+        "summary": total,
+    }
+    return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
+
+
+def report_data(report: Report) -> dict[str, Any]:
+    """Return the report as JSON data, keys in the order of the contract."""
+    data = _plain(report)
+    return {key: data[key] for key in _ORDER}
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Enum):
+        return value.value
+    if is_dataclass(value):
+        hidden = _INTERNAL.get(type(value), set())
+        return {
+            field.name: _plain(getattr(value, field.name))
+            for field in fields(value)
+            if field.name not in hidden
+        }
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(item) for item in value]
+    if isinstance(value, (frozenset, set)):
+        return sorted(_plain(item) for item in value)
+    return value

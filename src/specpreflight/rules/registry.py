@@ -1,0 +1,54 @@
+"""Every rule there is: a line a rule, in the order in which `specpreflight rules` lists them."""
+
+from __future__ import annotations
+
+import inspect
+from functools import cache
+from importlib import import_module
+from types import ModuleType
+
+from specpreflight.errors import UsageError
+from specpreflight.rules.rule import Rule
+
+_MODULES = ("launch.engine_refuses",)
+
+
+@cache
+def load_rules() -> tuple[Rule, ...]:
+    """Return all rules, in the order of the registry."""
+    return tuple(rule for rule, _ in _loaded())
+
+
+@cache
+def _loaded() -> tuple[tuple[Rule, ModuleType], ...]:
+    modules = (import_module(f"specpreflight.rules.{name}") for name in _MODULES)
+    return tuple((module.RULE, module) for module in modules)
+
+
+@cache
+def claimed_topics() -> frozenset[str]:
+    """Return the event topics that some rule explains."""
+    return frozenset(topic for rule in load_rules() for topic in rule.topics)
+
+
+def find_rule(name: str) -> Rule:
+    """Return the rule called `name`.
+
+    Raises:
+        UsageError: there is none; the hint names the nearest.
+    """
+    for rule in load_rules():
+        if rule.name == name:
+            return rule
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, [rule.name for rule in load_rules()], 1)
+    hint = f"did you mean `{near[0]}`?" if near else "`specpreflight rules` lists them"
+    raise UsageError(f"no rule is called `{name}`", hint=hint)
+
+
+def read_page(name: str) -> str:
+    """Return the user's page of a rule: the docstring of its module."""
+    rule = find_rule(name)
+    module = next(module for known, module in _loaded() if known is rule)
+    return inspect.cleandoc(module.__doc__ or "")

@@ -1,0 +1,68 @@
+"""Read a checkpoint from a directory, a `config.json` path, or a Hub id in the local cache."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+from specpreflight.documents import Document, read_document
+from specpreflight.errors import InputError
+from specpreflight.models.checkpoint import Checkpoint, Problem
+from specpreflight.sources.hub_cache import find_snapshot
+
+#: `name` or `org/name`, as the Hub allows them (huggingface_hub `validate_repo_id`).
+_HUB_ID = re.compile(r"^[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?$")
+
+
+def read_checkpoint(role: str, given: str, *, revision: str | None = None) -> Checkpoint:
+    """Read the checkpoint that `given` names; what is wrong with it becomes its `problem`.
+
+    Args:
+        role: `target` or `draft`.
+        given: a directory, the path of its `config.json`, or a Hub id.
+        revision: the Hub revision to look for; a branch, a tag or a commit.
+    """
+    path = Path(given)
+    if path.is_file() and path.suffix == ".json":
+        return _read(role, given, path.parent, path, given)
+    if not os.path.lexists(path) and _HUB_ID.match(given):
+        return _read_from_cache(role, given, revision or "main")
+    config = path / "config.json"
+    return _read(role, given, path if path.is_dir() else None, config, str(config))
+
+
+def _read(role: str, given: str, directory: Path | None, path: Path, name: str) -> Checkpoint:
+    try:
+        config = read_document(_config_path(given, path), name)
+    except InputError as error:
+        kind = "invalid" if path.is_file() else "missing"
+        problem = Problem(kind, error.message, error.hint)
+        empty = Document(name, b"{}", {}, path)
+        return Checkpoint(role, given, directory, empty, problem=problem)
+    files = tuple(sorted(entry.name for entry in directory.iterdir())) if directory else ()
+    return Checkpoint(role, given, directory, config, files)
+
+
+def _config_path(given: str, path: Path) -> Path:
+    """Return the path to read, with a word for people who gave a weights file."""
+    if Path(given).is_file() and path.name == "config.json" and Path(given) != path:
+        raise InputError(
+            f"{given}: is a file, not a checkpoint directory",
+            hint=f"give the directory that holds config.json: {Path(given).parent}",
+        )
+    return path
+
+
+def _read_from_cache(role: str, repository: str, revision: str) -> Checkpoint:
+    snapshot = find_snapshot(repository, revision)
+    if snapshot is None:
+        problem = Problem(
+            "not-cached",
+            f"{repository}: no such directory, and not in the local Hub cache",
+            f"download the JSON files with: hf download {repository} --include '*.json'"
+            " (or check again with --online)",
+        )
+        return Checkpoint(role, repository, None, Document(repository, b"{}", {}), problem=problem)
+    config = snapshot / "config.json"
+    return _read(role, repository, snapshot, config, str(config))
