@@ -8,6 +8,7 @@ from typing import Any
 
 from specpreflight.models.checkpoint import Checkpoint
 from specpreflight.models.finding import Origin
+from specpreflight.models.topology import Topology
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,8 @@ class Variable:
 class Hardware:
     """What is known of the machine; `None` is unknown.
 
-    `capability` is CUDA's `(major, minor)`, `memory_mib` one GPU's memory in MiB.
+    `capability` is CUDA's `(major, minor)`, `memory_mib` one GPU's memory in MiB; `interfaces`
+    and `hcas` (`mlx5_0:1`, device and port) are the host's own, in its order.
     """
 
     profile: str | None = None
@@ -49,6 +51,9 @@ class Hardware:
     nodes: int | None = None
     nvlink: bool | None = None
     platform: str = "cuda"
+    topology: Topology | None = None
+    interfaces: tuple[str, ...] | None = None
+    hcas: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
