@@ -10,6 +10,15 @@ from specpreflight.documents import Document
 from specpreflight.models.finding import Origin, Value
 
 
+#: Where multimodal configs keep their language model.
+TEXT_POINTERS = (
+    "/thinker_config/text_config",
+    "/text_config",
+    "/llm_config",
+    "/language_config",
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
     """Why a checkpoint could not be read.
@@ -44,6 +53,29 @@ class Checkpoint:
     files: tuple[str, ...] = ()
     problem: Problem | None = None
     facts: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def text_pointer(self) -> str:
+        """Return the JSON pointer of the language model's config, empty for the top level.
+
+        Multimodal configs nest it under one of `TEXT_POINTERS`. Where several are there, the
+        first that states a hidden size; releases of an engine may choose another.
+        """
+        for pointer in TEXT_POINTERS:
+            nested = self.config.get(pointer)
+            if isinstance(nested, dict) and "hidden_size" in nested:
+                return pointer
+        return ""
+
+    @property
+    def text(self) -> dict[str, Any]:
+        """Return the language model's part of the config."""
+        nested = self.config.get(self.text_pointer)
+        return nested if isinstance(nested, dict) else {}
+
+    def text_value(self, label: str, key: str) -> Value:
+        """Return a value of the language model's config with its origin."""
+        return self.value(label, f"{self.text_pointer}/{key}")
 
     def origin(self, pointer: str) -> Origin:
         """Return the place of the value at `pointer` in config.json (of the file if absent)."""
