@@ -1,0 +1,68 @@
+"""From the path of a checkpoint, as a user gives it, to its config.json."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from specpreflight.documents.document import Document
+from specpreflight.documents.read import WEIGHT_SUFFIXES, printable, read_document
+from specpreflight.errors import InputError
+
+#: Files that tell of a checkpoint that no engine starts from, and what to do about it.
+_FOREIGN_CHECKPOINTS = (
+    ("adapter_config.json", "holds a LoRA adapter, not a model", "merge it into its base model"),
+    ("model_index.json", "holds a diffusion pipeline", "give one of its models' directories"),
+    ("params.json", "holds a checkpoint in its vendor's own format", "convert it (config.json)"),
+    ("snapshots", "is a repository's folder of the Hub cache", "give a folder below snapshots/"),
+)
+
+
+def read_config(given: str) -> Document:
+    """Read the config.json of a checkpoint: a directory that holds one, or the file itself.
+
+    The document is named as the user wrote it, with `/config.json` added for a directory.
+
+    Raises:
+        InputError: there is none, or it is not readable JSON.
+    """
+    path = Path(given)
+    if _is_directory(path):
+        name = given if given.endswith("/") else given + "/"
+        if not _exists(path / "config.json"):
+            raise _no_config(path, given)
+        return read_document(path / "config.json", name + "config.json")
+    return read_document(path, given)
+
+
+def _is_directory(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):  # reading the file says what is wrong with the path
+        return False
+
+
+def _exists(path: Path) -> bool:
+    return path.is_symlink() or path.exists()
+
+
+def _no_config(directory: Path, given: str) -> InputError:
+    given = printable(given)
+    try:
+        names = {entry.name for entry in directory.iterdir()}
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        return InputError(f"{given}: {reason}", hint="make the directory readable for this user")
+    for name, problem, hint in _FOREIGN_CHECKPOINTS:
+        if name in names:
+            return InputError(f"{given}: has no config.json, it {problem}", hint=hint)
+    nested = sorted(name for name in names if _exists(directory / name / "config.json"))
+    if nested:
+        return InputError(
+            f"{given}: has no config.json",
+            hint=f"there is one in {printable(given.rstrip('/') + '/' + nested[-1])}",
+        )
+    if not names:
+        return InputError(f"{given}: is an empty directory", hint="check the mount or download")
+    weights = any(name.endswith(WEIGHT_SUFFIXES) for name in names)
+    problem = "has weights but no config.json" if weights else "has no config.json"
+    return InputError(f"{given}: {problem}", hint="download the model's config.json into it")
