@@ -10,7 +10,20 @@ from types import ModuleType
 from specpreflight.errors import UsageError
 from specpreflight.rules.rule import Rule
 
-_MODULES = ("launch.engine_refuses",)
+_MODULES = (
+    "context.draft_context_longer",
+    "rope.rope_theta_differs",
+    "rope.rope_scaling_differs",
+    "rope.partial_rotary_differs",
+    "rope.rope_key_layout",
+    "architecture.hidden_size_differs",
+    "architecture.heads_inconsistent",
+    "architecture.aux_layers_out_of_range",
+    "launch.speculation_off",
+    "launch.checkpoints_swapped",
+    "launch.same_checkpoint_twice",
+    "launch.engine_refuses",
+)
 
 
 @cache

@@ -1,1 +1,1 @@
-"""…"""
+"""Rules about context lengths."""

@@ -1,1 +1,1 @@
-"""…"""
+"""Rules about flags, variables and paths of a launch."""

@@ -1,1 +1,1 @@
-"""…"""
+"""Rules about rotary position embeddings."""

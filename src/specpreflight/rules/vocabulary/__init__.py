@@ -1,1 +1,1 @@
-"""…"""
+"""Rules about vocabularies."""
