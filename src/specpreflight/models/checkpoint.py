@@ -9,7 +9,6 @@ from typing import Any
 from specpreflight.documents import Document
 from specpreflight.models.finding import Origin, Value
 
-
 #: Where multimodal configs keep their language model.
 TEXT_POINTERS = (
     "/thinker_config/text_config",

@@ -63,6 +63,10 @@ SEVERITY_OF_OUTCOME: Mapping[Outcome, Severity] = {
 STOPPING = frozenset({Outcome.REFUSES, Outcome.CRASHES, Outcome.HANGS})
 
 
+#: Metadata of a field that is not part of the JSON report.
+INTERNAL: Mapping[str, bool] = {"internal": True}
+
+
 @dataclass(frozen=True, slots=True)
 class Origin:
     """Where a value came from.
@@ -145,7 +149,7 @@ class Finding:
     severity: Severity | None = None
     fingerprint: str = ""
     ignored: Ignored | None = None
-    order: int = 10_000
+    order: int = field(default=10_000, metadata=INTERNAL)
 
 
 @dataclass(frozen=True, slots=True)

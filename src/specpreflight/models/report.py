@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from specpreflight.models.finding import Finding, Outcome, Severity, Skipped, Stage
+from specpreflight.models.finding import INTERNAL, Finding, Outcome, Severity, Skipped, Stage
 from specpreflight.models.resolved import ResolvedValue
 
 FORMAT_VERSION = "1"
@@ -23,7 +23,7 @@ class EngineUsed:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the launch will do: the first stop, or the worst of the rest; `summary` in a sentence."""
+    """What the launch will do: the first stop, else the worst finding; `summary` says it."""
 
     outcome: Outcome
     stage: Stage | None
@@ -69,8 +69,8 @@ class Report:
     inputs: Inputs
     summary: Summary
     format_version: str = FORMAT_VERSION
-    excerpts: Mapping[tuple[str, int], str] = field(default_factory=dict)
-    internal_errors: tuple[str, ...] = ()
+    excerpts: Mapping[tuple[str, int], str] = field(default_factory=dict, metadata=INTERNAL)
+    internal_errors: tuple[str, ...] = field(default=(), metadata=INTERNAL)
 
     def fails(self, severity: Severity | None) -> bool:
         """Return whether a finding reaches `severity` (`None` is `--fail-on never`)."""

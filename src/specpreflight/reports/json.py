@@ -8,11 +8,7 @@ from dataclasses import fields, is_dataclass
 from enum import Enum
 from typing import Any
 
-from specpreflight.models.finding import Finding
 from specpreflight.models.report import FORMAT_VERSION, Report
-
-#: Fields that only this program needs.
-_INTERNAL = {Finding: {"order"}, Report: {"excerpts", "internal_errors"}}
 
 #: `Report`'s keys in the order of the contract.
 _ORDER = (
@@ -50,11 +46,10 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Enum):
         return value.value
     if is_dataclass(value):
-        hidden = _INTERNAL.get(type(value), set())
         return {
             field.name: _plain(getattr(value, field.name))
             for field in fields(value)
-            if field.name not in hidden
+            if not field.metadata.get("internal")
         }
     if isinstance(value, dict):
         return {str(key): _plain(item) for key, item in value.items()}

@@ -1,0 +1,83 @@
+"""Write the generated parts of the documentation, or check that they are fresh (`--check`).
+
+The table of rules in README.md, a page a rule in docs/rules/, the report's JSON Schema, and the
+picture of the output on the shipped example.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from specpreflight.cli.rules import rules_table
+from specpreflight.models.schema import report_schema
+from specpreflight.rules.registry import load_rules, read_page
+
+ROOT = Path(__file__).resolve().parents[1]
+EXAMPLE = ("check", "target", "draft", "--engine", "sglang@0.5.11", "--no-env")
+
+
+def generated_files() -> Iterator[tuple[Path, str]]:
+    """Yield each generated file with the text that it should have."""
+    readme = (ROOT / "README.md").read_text()
+    yield ROOT / "README.md", _between(readme, "rules", rules_table())
+    for rule in load_rules():
+        page = f"# {rule.name}\n\n{read_page(rule.name)}\n"
+        yield ROOT / "docs" / "rules" / f"{rule.name}.md", page
+    schema = json.dumps(report_schema(), indent=2) + "\n"
+    yield ROOT / "docs" / "report.schema.json", schema
+    yield ROOT / "docs" / "check.svg", _picture()
+
+
+def _between(text: str, name: str, body: str) -> str:
+    """Replace what stands between `<!-- name -->` and `<!-- /name -->`."""
+    pattern = re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL)
+    return pattern.sub(lambda match: f"{match[1]}{body}\n{match[2]}", text)
+
+
+def _picture() -> str:
+    """Return an SVG of the real output of the example, as a terminal of 88 columns shows it."""
+    command = [sys.executable, "-m", "specpreflight", *EXAMPLE, "--color", "always"]
+    run = subprocess.run(
+        command,
+        cwd=ROOT / "examples" / "kimi-k2.5-eagle3",
+        env={"COLUMNS": "88", "PATH": "", "HOME": "/nonexistent"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    console = Console(record=True, width=88, file=io.StringIO())
+    console.print(Text.assemble(("$ ", "dim"), "specpreflight " + " ".join(EXAMPLE)))
+    console.print(Text.from_ansi(run.stdout))
+    return console.export_svg(title="specpreflight", unique_id="check")
+
+
+def main() -> int:
+    """Write or check; return 1 if something was stale."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true")
+    check = parser.parse_args().check
+    stale = [
+        (path, text)
+        for path, text in generated_files()
+        if not path.is_file() or path.read_text() != text
+    ]
+    for path, text in stale:
+        print(("stale: " if check else "wrote: ") + str(path.relative_to(ROOT)))
+        if not check:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+    return int(check and bool(stale))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
