@@ -28,6 +28,7 @@ from specpreflight.models.finding import (
 from specpreflight.models.launch import EngineVersion, Hardware, Launch, Variable
 from specpreflight.models.report import EngineUsed, Inputs, Report, Summary, Verdict
 from specpreflight.models.resolved import Resolved
+from specpreflight.models.weights import weights_of
 from specpreflight.rules.registry import load_rules
 from specpreflight.rules.rule import Rule
 from specpreflight.sources.checkpoint import read_checkpoint
@@ -175,9 +176,10 @@ def _why_missing(need: str, launch: Launch) -> str | None:
     if checkpoint.problem is not None:
         return checkpoint.problem.message
     if part == "weights":
-        table = checkpoint.facts.get("weights")
+        table = weights_of(checkpoint)
         if table is None:
-            return f"the {subject} has no safetensors files here"
+            return f"the {subject} is not a local directory"
+        return table.unseen
     return None
 
 

@@ -10,6 +10,7 @@ from specpreflight.documents import Document, read_document
 from specpreflight.errors import InputError
 from specpreflight.models.checkpoint import Checkpoint, Problem
 from specpreflight.sources.hub_cache import find_snapshot
+from specpreflight.sources.weight_index import weight_facts
 
 #: `name` or `org/name`, as the Hub allows them (huggingface_hub `validate_repo_id`).
 _HUB_ID = re.compile(r"^[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?$")
@@ -41,7 +42,8 @@ def _read(role: str, given: str, directory: Path | None, path: Path, name: str) 
         empty = Document(name, b"{}", {}, path)
         return Checkpoint(role, given, directory, empty, problem=problem)
     files = tuple(sorted(entry.name for entry in directory.iterdir())) if directory else ()
-    return Checkpoint(role, given, directory, config, files)
+    facts = {} if directory is None else weight_facts(directory)
+    return Checkpoint(role, given, directory, config, files, facts=facts)
 
 
 def _config_path(given: str, path: Path) -> Path:

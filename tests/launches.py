@@ -1,0 +1,95 @@
+"""Small checkpoints and launches for tests; every number can be set by the test that needs it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from specpreflight.api import build_launch
+from specpreflight.models.finding import Finding, Origin
+from specpreflight.models.launch import Launch, Variable
+from specpreflight.models.report import Report
+
+LLAMA: dict[str, Any] = {
+    "architectures": ["LlamaForCausalLM"],
+    "model_type": "llama",
+    "torch_dtype": "bfloat16",
+    "hidden_size": 4096,
+    "intermediate_size": 14336,
+    "num_hidden_layers": 32,
+    "num_attention_heads": 32,
+    "num_key_value_heads": 8,
+    "head_dim": 128,
+    "vocab_size": 128256,
+    "max_position_embeddings": 131072,
+    "rms_norm_eps": 1e-05,
+    "rope_theta": 500000.0,
+    "tie_word_embeddings": False,
+}
+
+LLAMA_EAGLE3: dict[str, Any] = {
+    **LLAMA,
+    "architectures": ["LlamaForCausalLMEagle3"],
+    "num_hidden_layers": 1,
+    "draft_vocab_size": 32000,
+}
+
+LLAMA_EAGLE: dict[str, Any] = {
+    **LLAMA,
+    "architectures": ["LlamaForCausalLMEagle"],
+    "num_hidden_layers": 1,
+}
+
+EAGLE3_FLAGS = (
+    "--speculative-algorithm",
+    "EAGLE3",
+    "--speculative-num-steps",
+    "3",
+    "--speculative-eagle-topk",
+    "1",
+    "--speculative-num-draft-tokens",
+    "4",
+)
+
+
+def change(config: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    """Return the config with keys changed; `...` removes a key."""
+    merged = {**config, **changes}
+    return {key: value for key, value in merged.items() if value is not ...}
+
+
+def write_checkpoint(directory: Path, config: dict[str, Any]) -> Path:
+    """Write a directory with a config.json and return it."""
+    directory.mkdir(parents=True, exist_ok=True)
+    (directory / "config.json").write_text(json.dumps(config, indent=2) + "\n")
+    return directory
+
+
+def make_launch(
+    directory: Path,
+    target: dict[str, Any] | None = None,
+    draft: dict[str, Any] | None = None,
+    *words: str,
+    engine: str = "sglang@0.5.11",
+    environment: dict[str, str] | None = None,
+) -> Launch:
+    """Write the checkpoints and build a launch; flags are EAGLE-3 with three steps if not given."""
+    target_path = write_checkpoint(directory / "target", LLAMA if target is None else target)
+    draft_path = write_checkpoint(directory / "draft", LLAMA_EAGLE3 if draft is None else draft)
+    variables = {
+        name: Variable(name, value, Origin("flag", name="--env"))
+        for name, value in (environment or {}).items()
+    }
+    return build_launch(
+        str(target_path),
+        str(draft_path),
+        engine=engine,
+        words=words or EAGLE3_FLAGS,
+        environment=variables,
+    )
+
+
+def found(report: Report, rule: str) -> list[Finding]:
+    """Return the findings of one rule."""
+    return [finding for finding in report.findings if finding.rule == rule]
