@@ -1,0 +1,41 @@
+"""The JSON report keeps its contract."""
+
+from __future__ import annotations
+
+import json
+
+import jsonschema
+from sample_report import SAMPLE
+
+from specpreflight.models.schema import report_schema
+from specpreflight.reports.json import render_json, render_many
+
+KEYS = [
+    "format_version", "engine", "verdict", "findings", "skipped", "resolved", "inputs", "summary",
+]  # fmt: skip
+
+
+def test_keys_and_their_order() -> None:
+    assert list(json.loads(render_json(SAMPLE))) == KEYS
+
+
+def test_report_is_valid_against_the_published_schema() -> None:
+    jsonschema.validate(json.loads(render_json(SAMPLE)), report_schema())
+
+
+def test_finding_has_the_fields_of_the_contract_and_no_others() -> None:
+    finding = json.loads(render_json(SAMPLE))["findings"][0]
+    assert set(finding) == {
+        "rule", "severity", "outcome", "stage", "confidence", "message", "detail",
+        "engine_message", "values", "remedies", "fingerprint", "ignored",
+    }  # fmt: skip
+    assert finding["values"][0]["origin"] == {
+        "kind": "file", "path": "d/config.json", "pointer": "/max_position_embeddings",
+        "line": 4, "column": 30, "end_column": 36, "name": None,
+    }  # fmt: skip
+
+
+def test_several_reports_share_a_summary() -> None:
+    data = json.loads(render_many([SAMPLE, SAMPLE]))
+    assert list(data) == ["format_version", "reports", "summary"]
+    assert data["summary"]["errors"] == 2
