@@ -55,6 +55,9 @@ class Options:
     verbose: bool
     action: str
     unsafe: bool
+    select: tuple[str, ...]
+    copy_to: str | None
+    no_fsync: bool
     online: bool
 
 
@@ -99,6 +102,13 @@ class Options:
 @click.option(
     "--unsafe-fixes", "unsafe", is_flag=True, help="Write (or show) the unsafe edits too."
 )
+@click.option(
+    "--select-fix", "select", multiple=True, metavar="RULE", help="Fix only what a rule found."
+)
+@click.option(
+    "--copy-to", metavar="DIR", help="With --fix: leave the checkpoint, write a fixed copy."
+)
+@click.option("--no-fsync", is_flag=True, help="With --fix: do not wait for the disk.")
 @click.option("--online", is_flag=True, help="Download the JSON files of Hub ids not cached.")
 @click.pass_context
 def check(
@@ -133,7 +143,8 @@ def run_check(options: Options) -> int:
     """Check as the options say, write the report to stdout and return the exit code."""
     from specpreflight.api import check as check_launch
 
-    ignored = {name: Ignored("--ignore", "command line") for name in _known_rules(options.ignore)}
+    require_rules(options.ignore + options.select)
+    ignored = {name: Ignored("--ignore", "command line") for name in options.ignore}
     launches = load_launches(options)
     if options.action != "report":
         from specpreflight.cli.fixing import fix_launches
@@ -169,15 +180,15 @@ def report_problems(launches: Sequence[Launch]) -> bool:
     return bool(lines)
 
 
-def write_reports(reports: Sequence[Report], options: Options) -> None:
+def write_reports(reports: Sequence[Report], options: Options, *, to_stderr: bool = False) -> None:
     """Write one report, or several as one JSON document or one after the other."""
     if options.form == "json":
         from specpreflight.reports.json import render_json, render_many
 
         text = render_json(reports[0]) if len(reports) == 1 else render_many(reports)
-        click.echo(text, nl=False)
-        return
-    click.echo("\n".join(_as_text(report, options) for report in reports), nl=False, color=True)
+    else:
+        text = "\n".join(_as_text(report, options) for report in reports)
+    click.echo(text, nl=False, color=True, err=to_stderr)
 
 
 def _as_text(report: Report, options: Options) -> str:
@@ -209,13 +220,16 @@ def _repeat(options: Options) -> tuple[str, str]:
     return join(["specpreflight", "check", *options.typed]), tail
 
 
-def _known_rules(names: Sequence[str]) -> Sequence[str]:
-    if names:
-        from specpreflight.rules.registry import find_rule
+def require_rules(names: Sequence[str]) -> None:
+    """Refuse names that no rule has.
 
-        for name in names:
-            find_rule(name)
-    return names
+    Raises:
+        UsageError: with the nearest name.
+    """
+    from specpreflight.rules.registry import find_rule
+
+    for name in names:
+        find_rule(name)
 
 
 def load_launches(options: Options) -> list[Launch]:

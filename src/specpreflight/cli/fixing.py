@@ -1,0 +1,126 @@
+"""`check --diff` and `check --fix`: plan, look at the result, then show or write it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from specpreflight.api import check
+from specpreflight.documents import Document
+from specpreflight.fixes.apply import Applied, FixesIncomplete, apply_plans
+from specpreflight.fixes.copy import copy_fixed
+from specpreflight.fixes.diff import render_diff
+from specpreflight.fixes.plan import FilePlan, plan_fixes
+from specpreflight.fixes.recheck import FixRefused, converge
+from specpreflight.models.checkpoint import Checkpoint
+from specpreflight.models.finding import Finding, Ignored
+from specpreflight.models.launch import Launch
+
+if TYPE_CHECKING:
+    from specpreflight.cli.check import Options
+
+Ignores = Mapping[str, Ignored]
+
+
+def fix_launches(launches: Sequence[Launch], options: Options, ignored: Ignores) -> int:
+    """Fix what the launches share, as the options say, and return the exit code.
+
+    `--diff` writes the diff to stdout and the report to stderr. `--fix` writes the files and
+    reports on the state after that.
+    """
+    from specpreflight.cli.check import exit_code, write_reports
+
+    before = [check(launch, ignore=ignored) for launch in launches]
+    try:
+        plans = plan_for(launches, options, ignored)
+    except FixRefused as refused:
+        click.echo(f"specpreflight: {refused.message}\n  {refused.hint}", err=True)
+        write_reports(before, options)
+        return 0 if options.action == "diff" else max(1, exit_code(before, launches, options))
+    if options.action == "diff":
+        write_reports(before, options, to_stderr=True)
+        click.echo(render_diff(plans), nl=False)
+        exit_code(before, launches, options)
+        return 0
+    after = [with_documents(launch, [plan.edited for plan in plans]) for launch in launches]
+    if not _write(plans, options):
+        return 4
+    reports = [check(launch, ignore=ignored) for launch in after]
+    write_reports(reports, options)
+    return exit_code(reports, after, options)
+
+
+def plan_for(
+    launches: Sequence[Launch], options: Options, ignored: Ignores
+) -> tuple[FilePlan, ...]:
+    """Plan the fixes of all launches together, checked on the edited bytes.
+
+    Raises:
+        FixConflict: two remedies contradict each other.
+        FixRefused: the result would have a new error.
+    """
+    applicability = ("safe", "unsafe") if options.unsafe else ("safe",)
+
+    def check_edited(documents: Sequence[Document]) -> list[Finding]:
+        edited = (with_documents(launch, documents) for launch in launches)
+        return [one for launch in edited for one in check(launch, ignore=ignored).findings]
+
+    def plan(findings: Sequence[Finding], documents: Sequence[Document]) -> tuple[FilePlan, ...]:
+        chosen = [one for one in findings if not options.select or one.rule in options.select]
+        return plan_fixes(chosen, documents, applicability)
+
+    return converge(_documents(launches), check_edited, plan)
+
+
+def with_documents(launch: Launch, documents: Sequence[Document]) -> Launch:
+    """Return the launch as it would be if its files held these documents."""
+    by_name = {document.name: document for document in documents}
+
+    def edited(checkpoint: Checkpoint | None) -> Checkpoint | None:
+        if checkpoint is None or checkpoint.config.name not in by_name:
+            return checkpoint
+        return replace(checkpoint, config=by_name[checkpoint.config.name])
+
+    return replace(launch, target=edited(launch.target), draft=edited(launch.draft))
+
+
+def _documents(launches: Sequence[Launch]) -> list[Document]:
+    """Return the documents of all readable checkpoints, each once."""
+    documents = {
+        checkpoint.config.name: checkpoint.config
+        for launch in launches
+        for checkpoint in (launch.target, launch.draft)
+        if checkpoint is not None and checkpoint.problem is None
+    }
+    return list(documents.values())
+
+
+def _write(plans: Sequence[FilePlan], options: Options) -> bool:
+    """Write the plans, saying on stderr what was done; return whether all were written."""
+    if options.copy_to is not None:
+        for plan in plans:
+            click.echo(f"fixed copy: {copy_fixed(plan, Path(options.copy_to))}", err=True)
+        return True
+    try:
+        for applied in apply_plans(plans, sync=not options.no_fsync):
+            _say_fixed(applied)
+    except FixesIncomplete as incomplete:
+        for applied in incomplete.applied:
+            _say_fixed(applied)
+        for failure in incomplete.failures:
+            click.echo(f"specpreflight: {failure.message}", err=True)
+            if failure.hint:
+                click.echo(f"  {failure.hint}", err=True)
+        return False
+    return True
+
+
+def _say_fixed(applied: Applied) -> None:
+    rules = ", ".join(applied.rules)
+    click.echo(f"fixed {applied.name} ({rules}); `specpreflight undo` takes it back", err=True)
+    for note in applied.notes:
+        click.echo(f"  {note}", err=True)
