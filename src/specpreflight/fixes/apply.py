@@ -1,0 +1,130 @@
+"""Write planned fixes, one file after the other; one that cannot be written stops no other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from specpreflight.errors import InputError
+from specpreflight.fixes.interrupt import delayed_interrupt
+from specpreflight.fixes.journal import Record, digest
+from specpreflight.fixes.place import WritePlace, find_write_place
+from specpreflight.fixes.plan import FilePlan, edits_as_json
+from specpreflight.fixes.replace import replace_file
+from specpreflight.fixes.storage import LocalStorage, Storage, UnsyncedStorage
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """A file that was written.
+
+    Attributes:
+        name: the file as the user wrote it.
+        rules: the rules whose remedies were applied.
+        record: the entry in the journal, by which `undo` takes it back.
+        notes: what the user should know: an owner that could not be kept, other hard links.
+    """
+
+    name: str
+    rules: tuple[str, ...]
+    record: Record
+    notes: tuple[str, ...] = ()
+
+
+class FixesIncomplete(InputError):
+    """Some files could not be written; the others were.
+
+    Attributes:
+        applied: the files that were written.
+        failures: one error for each that was not.
+    """
+
+    def __init__(self, applied: Sequence[Applied], failures: Sequence[InputError]) -> None:
+        first = failures[0]
+        total = len(applied) + len(failures)
+        more = "" if total == 1 else f" ({len(failures)} of {total} files were not written)"
+        super().__init__(first.message + more, hint=first.hint)
+        self.applied = tuple(applied)
+        self.failures = tuple(failures)
+
+
+class FixesInterrupted(KeyboardInterrupt):
+    """Ctrl-C between two files: `applied` were written whole, `untouched` not at all."""
+
+    def __init__(self, applied: Sequence[Applied], untouched: Sequence[str]) -> None:
+        super().__init__()
+        self.applied = tuple(applied)
+        self.untouched = tuple(untouched)
+
+
+def apply_plans(
+    plans: Sequence[FilePlan],
+    *,
+    sync: bool = True,
+    progress: Callable[[Applied], None] | None = None,
+) -> tuple[Applied, ...]:
+    """Write the plans to their local files and return what was written.
+
+    Args:
+        plans: one for each file.
+        sync: flush every file to the disk before it counts as written; without it a power cut may
+            lose fixes that were reported, but a crash of the process may not.
+        progress: called after each file that was written.
+
+    Raises:
+        FixesIncomplete: files that could not be written, after all have been tried.
+        FixesInterrupted: Ctrl-C; the file that was being written is finished first.
+    """
+    storage = LocalStorage() if sync else UnsyncedStorage()
+    applied: list[Applied] = []
+    failures: list[InputError] = []
+    with delayed_interrupt() as was_interrupted:
+        for plan in plans:
+            if was_interrupted():
+                break
+            try:
+                applied.append(_apply_local(plan, storage))
+            except InputError as error:
+                failures.append(error)
+            else:
+                if progress is not None:
+                    progress(applied[-1])
+    done = len(applied) + len(failures)
+    if done < len(plans):
+        raise FixesInterrupted(applied, [plan.document.name for plan in plans[done:]])
+    if failures:
+        raise FixesIncomplete(applied, failures)
+    return tuple(applied)
+
+
+def _apply_local(plan: FilePlan, storage: Storage) -> Applied:
+    document = plan.document
+    if document.path is None:
+        raise InputError(f"{document.name}: not written: it is no local file")
+    place = find_write_place(document.path, document.name)
+    return apply_plan(plan, place, storage)
+
+
+def apply_plan(plan: FilePlan, place: WritePlace, storage: Storage) -> Applied:
+    """Write one plan to its place in a storage.
+
+    Raises:
+        InputError: the file changed since it was read, or cannot be written; it is as it was.
+    """
+    record, notes = replace_file(
+        storage,
+        place,
+        plan.document.name,
+        plan.document.data,
+        plan.new_data,
+        Record(
+            number=0,
+            action="fix",
+            file=place.name,
+            before=digest(plan.document.data),
+            after=digest(plan.new_data),
+            rules=plan.rules,
+            edits=tuple(edits_as_json(plan.edits)),
+        ),
+    )
+    return Applied(plan.document.name, plan.rules, record, plan.notes + notes)

@@ -1,0 +1,205 @@
+"""The few file operations that a fix is made of, on whatever holds the checkpoint."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from pathlib import Path
+from typing import Protocol
+
+from specpreflight.documents.read import read_bytes
+from specpreflight.errors import InputError
+
+
+class Storage(Protocol):
+    """Where a checkpoint lives. Paths are absolute; failures are `OSError`."""
+
+    def read(self, path: str) -> bytes:
+        """Return the content of a regular file."""
+        ...
+
+    def create(self, path: str, data: bytes, like: str) -> tuple[str, ...]:
+        """Write a new file with the permissions of the file `like`, and flush it to the disk.
+
+        Returns what could not be kept, as notes for the user. Never overwrites a file.
+        """
+        ...
+
+    def rename(self, old: str, new: str) -> None:
+        """Put a file in the place of another, in one step."""
+        ...
+
+    def remove(self, path: str) -> None:
+        """Remove a file; nothing happens where there is none."""
+        ...
+
+    def make_directory(self, path: str) -> None:
+        """Make a directory; nothing happens where there is one.
+
+        Raises:
+            NotADirectoryError: something else has that name.
+        """
+        ...
+
+    def names(self, directory: str) -> list[str]:
+        """Return the names in a directory; none where there is no such directory."""
+        ...
+
+    def sync_directory(self, path: str) -> None:
+        """Flush a directory's entries to the disk."""
+        ...
+
+    def lock(self, path: str) -> AbstractContextManager[None]:
+        """Hold the advisory lock of a file against other runs of specpreflight.
+
+        Raises:
+            BlockingIOError: another run holds it.
+        """
+        ...
+
+
+class LocalStorage:
+    """The file system of this machine, every operation flushed to the disk."""
+
+    def read(self, path: str) -> bytes:
+        """Return the content of a regular file."""
+        return read_bytes(Path(path), path)
+
+    def create(self, path: str, data: bytes, like: str) -> tuple[str, ...]:
+        """Write a new file with the mode, owner and extended attributes of the file `like`."""
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0)
+        descriptor = os.open(path, flags, 0o600)
+        try:
+            view = memoryview(data)
+            while view:
+                view = view[os.write(descriptor, view) :]
+            notes = _copy_attributes(like, descriptor)
+            self.sync(descriptor)
+        finally:
+            os.close(descriptor)
+        return notes
+
+    def sync(self, descriptor: int) -> None:
+        """Flush a file to the disk."""
+        os.fsync(descriptor)
+
+    def rename(self, old: str, new: str) -> None:
+        """Put a file in the place of another, in one step."""
+        os.replace(old, new)  # noqa: PTH105
+
+    def remove(self, path: str) -> None:
+        """Remove a file; nothing happens where there is none."""
+        with suppress(FileNotFoundError):
+            os.unlink(path)  # noqa: PTH108
+
+    def make_directory(self, path: str) -> None:
+        """Make a directory; nothing happens where there is one."""
+        try:
+            os.mkdir(path)  # noqa: PTH102
+        except FileExistsError:
+            if not stat.S_ISDIR(os.lstat(path).st_mode):
+                raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), path) from None
+
+    def names(self, directory: str) -> list[str]:
+        """Return the names in a directory; none where there is no such directory."""
+        try:
+            return os.listdir(directory)  # noqa: PTH208
+        except FileNotFoundError:
+            return []
+
+    def sync_directory(self, path: str) -> None:
+        """Flush a directory's entries to the disk."""
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            self.sync(descriptor)
+        finally:
+            os.close(descriptor)
+
+    @contextmanager
+    def lock(self, path: str) -> Iterator[None]:
+        """Hold the advisory lock of a file against other runs of specpreflight."""
+        import fcntl
+
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o666)
+        try:
+            try:
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                # A file system without locks still has the comparison before the rename.
+                if error.errno not in {errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS}:
+                    raise
+            yield
+        finally:
+            os.close(descriptor)
+
+
+class UnsyncedStorage(LocalStorage):
+    """The file system of this machine, flushed to the disk when the system sees fit."""
+
+    def sync(self, descriptor: int) -> None:
+        """Leave it to the system."""
+
+    def sync_directory(self, path: str) -> None:
+        """Leave it to the system."""
+
+
+def _copy_attributes(like: str, descriptor: int) -> tuple[str, ...]:
+    """Give an open file the owner, mode and extended attributes (ACLs among them) of another."""
+    notes = []
+    wanted, status = os.stat(like), os.fstat(descriptor)  # noqa: PTH116
+    if (wanted.st_uid, wanted.st_gid) != (status.st_uid, status.st_gid):
+        try:
+            os.fchown(descriptor, wanted.st_uid, wanted.st_gid)
+        except PermissionError:
+            notes.append(f"the owner changed from {wanted.st_uid}:{wanted.st_gid} to this user")
+    notes += [
+        f"the extended attribute {name} could not be kept"
+        for name in _extended_attributes(like)
+        if not _copy_extended_attribute(like, descriptor, name)
+    ]
+    os.fchmod(descriptor, stat.S_IMODE(wanted.st_mode))
+    return tuple(notes)
+
+
+def _extended_attributes(path: str) -> list[str]:
+    if not hasattr(os, "listxattr"):  # macOS and Windows
+        return []
+    try:
+        return os.listxattr(path)
+    except OSError as error:
+        if error.errno == errno.ENOTSUP:
+            return []
+        raise
+
+
+def _copy_extended_attribute(like: str, descriptor: int, name: str) -> bool:
+    try:
+        os.setxattr(descriptor, name, os.getxattr(like, name))
+    except OSError:
+        return False
+    return True
+
+
+_WRITE_REASONS = {
+    errno.ENOSPC: ("no space left on the device", "free some space and run it again"),
+    errno.EDQUOT: ("the disk quota is used up", "free some space and run it again"),
+    errno.EROFS: ("the file system is read-only", "fix a copy: --copy-to DIR"),
+    errno.EACCES: (
+        "no permission to write in its directory",
+        "run it as the owner, or fix a copy: --copy-to DIR",
+    ),
+    errno.EPERM: ("the system does not permit to write it", "check its attributes (lsattr)"),
+    errno.EIO: ("the disk or network file system failed", "check the mount"),
+    errno.EAGAIN: ("another specpreflight is writing in this directory", "wait until it is done"),
+    errno.ENOTDIR: (".specpreflight is there and is no directory", "rename it"),
+}
+
+
+def write_problem(name: str, error: OSError) -> InputError:
+    """Return the user's line for a failed write; the file itself is still as it was."""
+    known = _WRITE_REASONS.get(error.errno or 0)
+    reason, hint = known or ((error.strerror or str(error)).lower(), "check the directory")
+    return InputError(f"{name}: not written: {reason}", hint=hint)

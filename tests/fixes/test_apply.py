@@ -1,0 +1,312 @@
+"""Files are replaced whole, with their attributes, and never behind anybody's back."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import signal
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fixing import FIXED, KIMI, kimi_plan
+
+from specpreflight.documents import parse_document
+from specpreflight.errors import InputError
+from specpreflight.fixes.apply import (
+    Applied,
+    FixesIncomplete,
+    FixesInterrupted,
+    apply_plans,
+)
+from specpreflight.fixes.plan import FilePlan
+from specpreflight.fixes.storage import LocalStorage
+
+
+def leftovers(directory: Path) -> list[str]:
+    return sorted(path.name for path in directory.iterdir())
+
+
+def test_the_file_holds_the_new_bytes(draft: Path) -> None:
+    (applied,) = apply_plans(kimi_plan(draft))
+    assert (draft / "config.json").read_bytes() == FIXED
+    assert applied.name == str(draft / "config.json")
+    assert applied.rules == ("draft-context-shorter",)
+    assert applied.notes == ()
+    assert leftovers(draft) == [".specpreflight", "config.json"]
+
+
+def test_a_second_run_plans_nothing(draft: Path) -> None:
+    apply_plans(kimi_plan(draft))
+    assert kimi_plan(draft) == ()
+
+
+def test_backup_and_record(draft: Path) -> None:
+    (applied,) = apply_plans(kimi_plan(draft))
+    journal = draft / ".specpreflight"
+    assert leftovers(journal) == [".gitignore", "0001-config.json", "0001.json", "lock"]
+    assert (journal / "0001-config.json").read_bytes() == KIMI
+    assert (journal / ".gitignore").read_text() == "*\n"
+    assert applied.record.number == 1
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o644, 0o664, 0o755])
+def test_mode_is_kept(mode: int, draft: Path) -> None:
+    (draft / "config.json").chmod(mode)
+    apply_plans(kimi_plan(draft))
+    assert stat.S_IMODE((draft / "config.json").stat().st_mode) == mode
+    backup = draft / ".specpreflight" / "0001-config.json"
+    assert stat.S_IMODE(backup.stat().st_mode) == mode
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may give a file away")
+def test_owner_is_kept(draft: Path) -> None:
+    os.chown(draft / "config.json", 1234, 5678)
+    apply_plans(kimi_plan(draft))
+    status = (draft / "config.json").stat()
+    assert (status.st_uid, status.st_gid) == (1234, 5678)
+
+
+def test_an_owner_that_cannot_be_kept_is_said(draft: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: int) -> None:
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+
+    plans = kimi_plan(draft)
+    monkeypatch.setattr(os, "fchown", refuse)
+    real = os.stat
+
+    def somebody_elses(path: Any, **options: Any) -> os.stat_result:
+        found = real(path, **options)
+        return os.stat_result((*found[:4], 1234, 5678, *found[6:10]))
+
+    monkeypatch.setattr(os, "stat", somebody_elses)
+    (applied,) = apply_plans(plans)
+    monkeypatch.undo()
+    assert applied.notes == ("the owner changed from 1234:5678 to this user",)
+    assert (draft / "config.json").read_bytes() == FIXED
+
+
+@pytest.mark.skipif(not hasattr(os, "setxattr"), reason="needs extended attributes")
+def test_extended_attributes_are_kept(draft: Path) -> None:
+    try:
+        os.setxattr(draft / "config.json", "user.origin", b"lab")
+    except OSError:
+        pytest.skip("this file system has no extended attributes")
+    apply_plans(kimi_plan(draft))
+    assert os.getxattr(draft / "config.json", "user.origin") == b"lab"
+
+
+def test_hard_links_are_said(draft: Path, tmp_path: Path) -> None:
+    os.link(draft / "config.json", tmp_path / "other.json")
+    (applied,) = apply_plans(kimi_plan(draft))
+    assert applied.notes == ("1 other hard links of the file keep the old content",)
+    assert (tmp_path / "other.json").read_bytes() == KIMI
+
+
+def test_a_file_that_changed_since_it_was_read_is_left(draft: Path) -> None:
+    plans = kimi_plan(draft)
+    (draft / "config.json").write_bytes(KIMI + b"\n")
+    with pytest.raises(InputError, match="changed since it was read"):
+        apply_plans(plans)
+    assert (draft / "config.json").read_bytes() == KIMI + b"\n"
+    assert leftovers(draft / ".specpreflight") == ["lock"]
+
+
+def test_a_file_that_changes_while_it_is_fixed_is_left(
+    draft: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = LocalStorage.create
+
+    def somebody_writes(self: LocalStorage, path: str, data: bytes, like: str) -> Any:
+        if path.endswith(".tmp"):
+            (draft / "config.json").write_bytes(b"{}")
+        return real(self, path, data, like)
+
+    monkeypatch.setattr(LocalStorage, "create", somebody_writes)
+    with pytest.raises(InputError, match="changed since it was read"):
+        apply_plans(kimi_plan(draft))
+    assert (draft / "config.json").read_bytes() == b"{}"
+    assert leftovers(draft) == [".specpreflight", "config.json"]
+
+
+def test_a_file_that_vanished(draft: Path) -> None:
+    plans = kimi_plan(draft)
+    (draft / "config.json").unlink()
+    with pytest.raises(InputError, match="not written"):
+        apply_plans(plans)
+
+
+def test_another_run_holds_the_lock(draft: Path) -> None:
+    journal = draft / ".specpreflight"
+    journal.mkdir()
+    with (journal / "lock").open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        with pytest.raises(InputError, match="another specpreflight is writing"):
+            apply_plans(kimi_plan(draft))
+    assert (draft / "config.json").read_bytes() == KIMI
+
+
+def test_read_only_file(draft: Path) -> None:
+    (draft / "config.json").chmod(0o444)
+    with pytest.raises(InputError, match=r"read-only \(mode 444\)") as caught:
+        apply_plans(kimi_plan(draft))
+    assert caught.value.exit_code == 4
+    assert leftovers(draft) == ["config.json"]
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root writes wherever it likes")
+def test_read_only_directory(draft: Path) -> None:
+    plans = kimi_plan(draft)
+    draft.chmod(0o555)
+    with pytest.raises(InputError, match="no permission to write"):
+        apply_plans(plans)
+    draft.chmod(0o755)
+    assert leftovers(draft) == ["config.json"]
+
+
+def test_link_inside_the_checkpoint_is_followed(draft: Path) -> None:
+    (draft / "real").mkdir()
+    (draft / "config.json").rename(draft / "real" / "config.v1.json")
+    (draft / "config.json").symlink_to("real/config.v1.json")
+    apply_plans(kimi_plan(draft))
+    assert (draft / "config.json").is_symlink()
+    assert (draft / "real" / "config.v1.json").read_bytes() == FIXED
+
+
+def test_link_out_of_the_checkpoint_is_refused(draft: Path, tmp_path: Path) -> None:
+    (draft / "config.json").rename(tmp_path / "shared.json")
+    (draft / "config.json").symlink_to(tmp_path / "shared.json")
+    with pytest.raises(InputError, match="outside of the checkpoint") as caught:
+        apply_plans(kimi_plan(draft))
+    assert "--copy-to" in str(caught.value.hint)
+    assert (tmp_path / "shared.json").read_bytes() == KIMI
+
+
+@pytest.mark.parametrize("as_link", [True, False])
+def test_the_hubs_cache_is_never_edited(as_link: bool, tmp_path: Path) -> None:
+    repository = tmp_path / "hub" / "models--lab--draft"
+    snapshot = repository / "snapshots" / "0123abcd"
+    snapshot.mkdir(parents=True)
+    (repository / "blobs").mkdir()
+    blob = repository / "blobs" / "6f1e" if as_link else snapshot / "config.json"
+    blob.write_bytes(KIMI)
+    if as_link:
+        (snapshot / "config.json").symlink_to("../../blobs/6f1e")
+    with pytest.raises(InputError, match="belongs to the Hub's cache") as caught:
+        apply_plans(kimi_plan(snapshot))
+    assert "--copy-to" in str(caught.value.hint)
+    assert blob.read_bytes() == KIMI
+    assert leftovers(snapshot) == ["config.json"]
+
+
+def test_a_directory_that_is_a_link_is_the_checkpoint(draft: Path, tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(draft)
+    apply_plans(kimi_plan(tmp_path / "link"))
+    assert (draft / "config.json").read_bytes() == FIXED
+    assert leftovers(draft) == [".specpreflight", "config.json"]
+
+
+def test_journal_folder_that_is_something_else(draft: Path, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (draft / ".specpreflight").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(InputError, match=r"\.specpreflight is there and is no directory"):
+        apply_plans(kimi_plan(draft))
+    assert leftovers(tmp_path / "elsewhere") == []
+
+
+def test_a_document_without_a_file() -> None:
+    document = parse_document(KIMI, "memory://config.json")
+    with pytest.raises(InputError, match="no local file"):
+        apply_plans([FilePlan(document, (), FIXED, ())])
+
+
+def many(tmp_path: Path, count: int) -> list[FilePlan]:
+    plans = []
+    for index in range(count):
+        directory = tmp_path / f"draft-{index}"
+        directory.mkdir()
+        (directory / "config.json").write_bytes(KIMI)
+        plans += kimi_plan(directory)
+    return plans
+
+
+def test_one_file_that_fails_stops_no_other(tmp_path: Path) -> None:
+    plans = many(tmp_path, 3)
+    (tmp_path / "draft-1" / "config.json").chmod(0o444)
+    with pytest.raises(FixesIncomplete, match="1 of 3 files were not written") as caught:
+        apply_plans(plans)
+    assert [applied.name for applied in caught.value.applied] == [
+        plans[0].document.name,
+        plans[2].document.name,
+    ]
+    assert "read-only" in caught.value.failures[0].message
+    assert caught.value.exit_code == 4
+
+
+def test_progress_is_told_after_each_file(tmp_path: Path) -> None:
+    seen: list[Applied] = []
+    applied = apply_plans(many(tmp_path, 3), progress=seen.append)
+    assert tuple(seen) == applied
+
+
+@pytest.mark.parametrize("sync", [True, False])
+def test_interrupt_between_two_files(sync: bool, tmp_path: Path) -> None:
+    plans = many(tmp_path, 3)
+
+    def interrupt(_: Applied) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+    with pytest.raises(FixesInterrupted) as caught:
+        apply_plans(plans, progress=interrupt, sync=sync)
+    assert [applied.name for applied in caught.value.applied] == [plans[0].document.name]
+    assert caught.value.untouched == tuple(plan.document.name for plan in plans[1:])
+    contents = [Path(plan.document.name).read_bytes() for plan in plans]
+    assert contents == [FIXED, KIMI, KIMI]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_interrupt_in_the_middle_of_a_file_finishes_it(
+    draft: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = LocalStorage.create
+
+    def interrupted(self: LocalStorage, path: str, data: bytes, like: str) -> Any:
+        if path.endswith(".tmp"):
+            signal.raise_signal(signal.SIGINT)
+        return real(self, path, data, like)
+
+    monkeypatch.setattr(LocalStorage, "create", interrupted)
+    assert len(apply_plans(kimi_plan(draft))) == 1
+    assert (draft / "config.json").read_bytes() == FIXED
+
+
+def test_a_second_interrupt_breaks_off_and_leaves_the_old_file(
+    draft: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = LocalStorage.create
+
+    def interrupted(self: LocalStorage, path: str, data: bytes, like: str) -> Any:
+        notes = real(self, path, data, like)
+        if path.endswith(".tmp"):
+            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
+        return notes
+
+    monkeypatch.setattr(LocalStorage, "create", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        apply_plans(kimi_plan(draft))
+    assert (draft / "config.json").read_bytes() == KIMI
+    assert leftovers(draft) == [".specpreflight", "config.json"]
+
+
+def test_what_a_fix_does_not_import() -> None:
+    code = (
+        "import sys; import specpreflight.fixes.apply, specpreflight.fixes.diff\n"
+        "heavy = {'pydantic', 'rich', 'huggingface_hub', 'asyncio', 'yaml', 'paramiko'}\n"
+        "sys.exit(repr(heavy & set(sys.modules)) if heavy & set(sys.modules) else 0)"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
