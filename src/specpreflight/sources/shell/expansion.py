@@ -1,0 +1,458 @@
+"""What words become: parameters, commands, arithmetic, braces, splitting (bash manual 3.5).
+
+Files are not looked at, so a pattern stays as it is written, which is also what bash leaves of one
+that matches nothing.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+
+from specpreflight.sources.shell import arithmetic
+from specpreflight.sources.shell.lexer import Lexer
+from specpreflight.sources.shell.syntax import (
+    Arithmetic,
+    Literal,
+    Parameter,
+    Part,
+    Substitution,
+    Word,
+)
+from specpreflight.sources.shell.variables import Variables, is_marker, protect, reveal
+
+_DEFAULT_IFS = " \t\n"
+_OPERATION = re.compile(r":?[-=+?]|##?|%%?|//?#?%?|\^\^?|,,?|@|:")
+_RANGE = re.compile(r"(-?\d+)\.\.(-?\d+)(?:\.\.(-?\d+))?|([a-zA-Z])\.\.([a-zA-Z])")
+
+#: A piece of an expanded word: its text, and whether it may be split. `None` ends a field.
+_Piece = tuple[str, bool]
+
+
+class Expansion:
+    """Expands words with the variables of a shell.
+
+    Attributes:
+        positional: `$1`, `$2`, …; `program` is `$0`.
+        substitute: returns the output of a command substitution.
+        cautious: set while a condition is evaluated. An unset variable is then empty, as it is
+            for bash, and `guessed` notes that the caller might have set it; with `assume_set` it
+            counts as set.
+    """
+
+    def __init__(
+        self,
+        variables: Variables,
+        positional: Sequence[str],
+        program: str,
+        substitute: Callable[[str], str],
+    ) -> None:
+        self.variables = variables
+        self.positional = list(positional)
+        self.program = program
+        self.substitute = substitute
+        self.cautious = False
+        self.assume_set = False
+        self.guessed = False
+
+    # Words
+
+    def fields(self, words: Sequence[Word]) -> list[str]:
+        """Return the words that a command is given."""
+        found: list[str] = []
+        for word in words:
+            for parts in _expand_braces(list(word.parts)):
+                found.extend(self._split(parts))
+        return found
+
+    def text(self, word: Word) -> str:
+        """Return a word as one text (the value of an assignment, the subject of `case`)."""
+        return self._joined(word.parts)
+
+    def pattern(self, word: Word) -> str:
+        """Return the regular expression of a glob pattern; quoted characters are literal."""
+        return "".join(_glob(text, quoted) for text, quoted in self._texts(word.parts))
+
+    def regex(self, word: Word) -> str:
+        """Return the right side of `=~`; quoted characters are literal."""
+        return "".join(
+            re.escape(text) if quoted else text for text, quoted in self._texts(word.parts)
+        )
+
+    def elements(self, words: Sequence[Word]) -> dict[str, str]:
+        """Return an array literal's elements by index or key."""
+        found: dict[str, str] = {}
+        index = 0
+        for word in words:
+            keyed = re.match(r"\[([^\]]*)\]=", _leading_text(word))
+            if keyed:
+                first = word.parts[0]
+                rest = first.text[keyed.end() :] if isinstance(first, Literal) else ""
+                found[keyed.group(1)] = self._joined([Literal(rest), *word.parts[1:]])
+                continue
+            for field in self.fields([word]):
+                found[str(index)] = field
+                index += 1
+        return found
+
+    def _joined(self, parts: Sequence[Part]) -> str:
+        return "".join(text for text, _ in self._texts(parts))
+
+    def _texts(self, parts: Sequence[Part]) -> Iterator[_Piece]:
+        """Yield (text, quoted); several fields are joined by blanks."""
+        pending = ""
+        for piece in self._pieces(parts):
+            if piece is None:
+                pending = " "
+                continue
+            if pending:
+                yield pending, True
+                pending = ""
+            yield piece[0], not piece[1]
+
+    def _split(self, parts: Sequence[Part]) -> Iterator[str]:
+        separators = self.variables.text("IFS")
+        separators = _DEFAULT_IFS if separators is None else separators
+        field: str | None = None
+        for piece in self._pieces(parts):
+            if piece is None:
+                if field is not None:
+                    yield field
+                field = None
+            elif not piece[1] or not separators:
+                if piece[0] or not piece[1]:
+                    field = (field or "") + piece[0]
+            else:
+                first, *rest = split_fields(piece[0], separators)
+                if first is not None:
+                    field = (field or "") + first
+                for part in rest:
+                    if field is not None:
+                        yield field
+                    field = part
+        if field is not None:
+            yield field
+
+    def _pieces(self, parts: Sequence[Part]) -> Iterator[_Piece | None]:
+        """Yield (text, may be split) and `None` between fields."""
+        for part in parts:
+            if isinstance(part, Literal):
+                yield part.text, False
+            elif isinstance(part, Substitution):
+                if part.process:
+                    yield protect(f"{part.process}({part.script})"), False
+                else:
+                    yield self.substitute(part.script).rstrip("\n"), not part.quoted
+            elif isinstance(part, Arithmetic):
+                yield self.arithmetic(part.expression), not part.quoted
+            elif part.index in ("@", "*") or part.name in ("@", "*"):
+                yield from self._list(part)
+            else:
+                yield self._parameter(part), not part.quoted
+
+    def _list(self, part: Parameter) -> Iterator[_Piece | None]:
+        items = self._items(part)
+        if part.prefix == "#":
+            yield str(len(items)), not part.quoted
+            return
+        star = (part.index or part.name) == "*"
+        if part.quoted and star:
+            separators = self.variables.text("IFS")
+            yield (" " if separators is None else separators[:1]).join(items), False
+            return
+        for at, item in enumerate(items):
+            if at:
+                yield None
+            yield item, not part.quoted
+
+    def _items(self, part: Parameter) -> list[str]:
+        """Return the values of `$@` or `${name[@]}`, after the operation that follows."""
+        if part.name in ("@", "*"):
+            items = self.positional
+        else:
+            elements = self.variables.elements(part.name)
+            if part.prefix == "!":
+                return list(elements)
+            items = list(elements.values())
+            cell = self.variables.find(part.name)
+            if cell is None and not part.rest and part.name not in self.variables.assigned:
+                items = [f"${{{part.name}[{part.index}]}}"]
+        if part.rest[:1] == ":" and part.rest[1:2] not in ("-", "=", "+", "?", ""):
+            start, length = self._range(part.rest[1:])
+            shown = [self.program, *items] if part.name in ("@", "*") else items
+            return shown[start:][:length]
+        operator, operand = _operation(part.rest)
+        if operator[-1:] in ("-", "=", "+", "?") and operator:
+            used = bool(items) == (operator[-1] == "+")
+            return (
+                self.fields([Lexer(operand).operand(part.quoted)])
+                if used
+                else ([] if operator[-1] == "+" else items)
+            )
+        return [self._edit(item, operator, operand) for item in items] if operator else items
+
+    # Parameters
+
+    def parameter_text(self, name: str, index: str | None = None) -> str | None:
+        """Return the value of a parameter, `None` where it is unset."""
+        if name.isdigit():
+            if name == "0":
+                return self.program
+            at = int(name) - 1
+            return self.positional[at] if at < len(self.positional) else None
+        special = {"#": str(len(self.positional)), "?": "0", "-": ""}
+        if name in special:
+            return special[name]
+        if name in ("@", "*"):
+            return " ".join(self.positional)
+        if name == "BASH_SOURCE":
+            return self.program
+        if index is not None:
+            index = self._index(name, index)
+        return self.variables.text(name, index)
+
+    def _index(self, name: str, index: str) -> str:
+        cell = self.variables.find(name)
+        keyed = (
+            cell is not None
+            and isinstance(cell.value, dict)
+            and not all(key.isdigit() for key in cell.value)
+        )
+        text = self._joined(Lexer(index).operand(quoted=True).parts)
+        return text if keyed else self.arithmetic(text)
+
+    def _parameter(self, part: Parameter) -> str:
+        if part.prefix == "#":
+            value = self.parameter_text(part.name, part.index)
+            return str(len(value or ""))
+        name = part.name
+        if part.prefix == "!":
+            pointed = self.parameter_text(name, part.index)
+            if pointed is None or not re.fullmatch(r"\w+", pointed):
+                return f"${{!{name}}}"
+            name = pointed
+        value = self.parameter_text(name, part.index)
+        operator, operand = _operation(part.rest)
+        kind = operator[-1:]
+        if kind and kind in "-=+?":
+            return self._alternative(name, value, operator, operand, part.quoted)
+        if value is None or (self.cautious and is_marker(value)):
+            if self.cautious:
+                self.guessed |= name not in self.variables.assigned
+                if not self.assume_set:
+                    return ""
+            return value if value is not None else self.variables.unset_text(name)
+        return self._edit(value, operator, operand) if operator else value
+
+    def _alternative(
+        self, name: str, value: str | None, operator: str, operand: str, quoted: bool
+    ) -> str:
+        """Do `:-`, `:=`, `:+` and `:?`, and the same without the colon."""
+        unset = value is None or is_marker(value) or (operator[0] == ":" and value == "")
+        kind = operator[-1]
+        if kind == "+":
+            return "" if unset else self._operand(operand, quoted)
+        if not unset and value is not None:
+            return value
+        if kind == "?":
+            return value or self.variables.unset_text(name) or f"${{{name}}}"
+        default = self._operand(operand, quoted)
+        if kind == "=":
+            self.variables.assign(name, default)
+        return default
+
+    def _operand(self, text: str, quoted: bool) -> str:
+        return self._joined(Lexer(text).operand(quoted).parts)
+
+    def _edit(self, value: str, operator: str, operand: str) -> str:
+        """Cut, replace or change the case of a value."""
+        if operator == ":":
+            start, length = self._range(operand)
+            return value[start:][:length]
+        if operator[0] == "@":
+            return value
+        if operator[0] in "^,":
+            change = str.upper if operator[0] == "^" else str.lower
+            whole = len(operator) == 2
+            return change(value) if whole else change(value[:1]) + value[1:]
+        if operator[0] == "/":
+            searched, _, replacement = _unescaped_partition(operand)
+            pattern = self.pattern(Lexer(searched).operand(quoted=False))
+            anchor = operator.lstrip("/")
+            pattern = ("^" if anchor == "#" else "") + pattern + ("$" if anchor == "%" else "")
+            new = self._operand(replacement, quoted=False)
+            return re.sub(
+                pattern, lambda _: new, value, count=0 if operator == "//" else 1, flags=re.DOTALL
+            )
+        pattern = self.pattern(Lexer(operand).operand(quoted=False))
+        matcher = re.compile(pattern, re.DOTALL)
+        lengths = range(len(value) + 1)
+        if operator[0] == "#":
+            ends = [at for at in lengths if matcher.fullmatch(value[:at])]
+            return value[(max(ends) if operator == "##" else min(ends)) :] if ends else value
+        starts = [at for at in lengths if matcher.fullmatch(value[at:])]
+        return value[: (min(starts) if operator == "%%" else max(starts))] if starts else value
+
+    def _range(self, text: str) -> tuple[int, int | None]:
+        start, _, length = text.partition(":")
+        first = self.arithmetic(self._operand(start, quoted=True))
+        count = self.arithmetic(self._operand(length, quoted=True)) if length else ""
+        return (
+            int(first) if first.lstrip("-").isdigit() else 0,
+            int(count) if count.isdigit() else None,
+        )
+
+    def arithmetic(self, expression: str) -> str:
+        """Return the result of an expression, or the expression as a marker."""
+        text = self._operand(expression, quoted=True)
+        try:
+            return str(arithmetic.evaluate(text, self._number, self._store))
+        except arithmetic.UnknownValueError:
+            return protect(f"$(({text}))")
+
+    def _number(self, name: str) -> str | None:
+        base, bracket, index = name.partition("[")
+        value = self.parameter_text(base, index[:-1] if bracket else None)
+        return "0" if value is None and base in self.variables.assigned else value
+
+    def _store(self, name: str, value: str) -> None:
+        base, bracket, index = name.partition("[")
+        if bracket:
+            self.variables.set_element(base, self._index(base, index[:-1]), value, None, 0)
+        else:
+            self.variables.assign(base, value)
+
+
+def split_fields(text: str, separators: str) -> list[str | None]:
+    """Split text by IFS; a first `None` means that the text begins with a separator.
+
+    Blanks in `separators` count once however many there are, other characters each; a last
+    separator ends a field (the list then ends in `None`).
+    """
+    blanks = "".join(set(separators) & set(_DEFAULT_IFS))
+    others = "".join(set(separators) - set(_DEFAULT_IFS))
+    rest = text.lstrip(blanks) if blanks else text
+    led = len(rest) < len(text)
+    if not rest:
+        return [None, None] if led else [None]
+    inner = "[" + re.escape(blanks) + "]" if blanks else "(?!)"
+    other = "[" + re.escape(others) + "]" if others else "(?!)"
+    pattern = f"{inner}*{other}{inner}*|{inner}+"
+    parts: list[str | None] = list(re.split(pattern, rest))
+    if len(parts) > 1 and parts[-1] == "":
+        parts[-1] = None
+    return [None, *parts] if led else parts
+
+
+def _operation(rest: str) -> tuple[str, str]:
+    match = _OPERATION.match(rest)
+    return (match.group(), rest[match.end() :]) if match else ("", rest)
+
+
+def _unescaped_partition(text: str) -> tuple[str, str, str]:
+    """Split `pattern/replacement` at the first slash that is not escaped."""
+    at = 0
+    while at < len(text):
+        if text[at] == "\\":
+            at += 2
+        elif text[at] == "/":
+            return text[:at], "/", text[at + 1 :]
+        else:
+            at += 1
+    return text, "", ""
+
+
+def _glob(text: str, quoted: bool) -> str:
+    if quoted:
+        return re.escape(text)
+    translated = fnmatch.translate(text)
+    return translated[len("(?s:") : translated.rindex(")")]
+
+
+def _leading_text(word: Word) -> str:
+    first = word.parts[0] if word.parts else None
+    return first.text if isinstance(first, Literal) and not first.quoted else ""
+
+
+def _expand_braces(parts: list[Part]) -> list[list[Part]]:
+    """Return the words that `a{b,c}` and `{1..3}` make of one."""
+    characters: list[str | Part] = []
+    for part in parts:
+        if isinstance(part, Literal) and not part.quoted:
+            characters.extend(part.text)
+        else:
+            characters.append(part)
+    if "{" not in characters:
+        return [parts]
+    return [_rejoined(found) for found in _brace_alternatives(characters)]
+
+
+def _brace_alternatives(characters: list[str | Part]) -> list[list[str | Part]]:
+    for start, character in enumerate(characters):
+        if character != "{":
+            continue
+        depth = 0
+        commas = []
+        for end in range(start, len(characters)):
+            depth += {"{": 1, "}": -1}.get(characters[end], 0) if _is_text(characters[end]) else 0
+            if characters[end] == "," and depth == 1:
+                commas.append(end)
+            if depth == 0:
+                break
+        else:
+            continue
+        inner = _alternatives(characters, start, end, commas)
+        if inner is None:
+            continue
+        head = characters[:start]
+        tails = _brace_alternatives(characters[end + 1 :])
+        return [
+            [*head, *middle, *tail]
+            for choice in inner
+            for middle in _brace_alternatives(choice)
+            for tail in tails
+        ]
+    return [characters]
+
+
+def _alternatives(
+    characters: list[str | Part], start: int, end: int, commas: list[int]
+) -> list[list[str | Part]] | None:
+    if commas:
+        edges = [start, *commas, end]
+        return [characters[first + 1 : last] for first, last in pairwise(edges)]
+    inner = characters[start + 1 : end]
+    text = "".join(character for character in inner if isinstance(character, str))
+    match = _RANGE.fullmatch(text) if len(text) == len(inner) else None
+    if match is None:
+        return None
+    first, last, step, letter, other = match.groups()
+    low, high = (int(first), int(last)) if first else (ord(letter), ord(other))
+    stride = abs(int(step or 1)) or 1
+    numbers = range(low, high + 1, stride) if low <= high else range(low, high - 1, -stride)
+    return [list(str(number) if first else chr(number)) for number in numbers]
+
+
+def _is_text(character: str | Part) -> bool:
+    return isinstance(character, str)
+
+
+def _rejoined(characters: list[str | Part]) -> list[Part]:
+    parts: list[Part] = []
+    text = ""
+    for character in characters:
+        if isinstance(character, str):
+            text += character
+            continue
+        if text:
+            parts.append(Literal(text))
+            text = ""
+        parts.append(character)
+    if text:
+        parts.append(Literal(text))
+    return parts
+
+
+__all__ = ["Expansion", "reveal", "split_fields"]
