@@ -1,0 +1,159 @@
+"""What SGLang's draft classes do with a checkpoint's tensors, restated release by release.
+
+One module for each group of classes; `load_report` is the way in. Nothing of a weight is loaded:
+names, shapes and dtypes of the headers decide.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from typing import Any, Final
+
+from specpreflight.engines.sglang.loaders.dense import (
+    LlamaForCausalLM,
+    LlamaForCausalLMEagle,
+    Qwen2ForCausalLM,
+    Qwen2ForCausalLMEagle,
+    Qwen3ForCausalLM,
+)
+from specpreflight.engines.sglang.loaders.dflash import DFlashDraftModel
+from specpreflight.engines.sglang.loaders.draft_config import DraftConfig
+from specpreflight.engines.sglang.loaders.draft_model import DraftModel, Situation
+from specpreflight.engines.sglang.loaders.llama_eagle3 import LlamaForCausalLMEagle3
+from specpreflight.engines.sglang.loaders.mla import (
+    DeepseekV3ForCausalLMNextN,
+    Eagle3DeepseekV2ForCausalLM,
+)
+from specpreflight.engines.sglang.loaders.mtp import (
+    MiMoMTP,
+    Qwen3_5ForCausalLMMTP,
+    Qwen3NextForCausalLMMTP,
+)
+from specpreflight.engines.sglang.loaders.quantization import (
+    UnknownMethod,
+    read_quantization,
+)
+from specpreflight.models.checkpoint import Checkpoint
+from specpreflight.models.weights import LoaderError, LoaderReport, Tensor, WeightTable
+
+#: The restated classes, by the name in SGLang's registry.
+CLASSES: Final[Mapping[str, type[DraftModel]]] = {
+    model.architecture: model
+    for model in (
+        DFlashDraftModel,
+        DeepseekV3ForCausalLMNextN,
+        Eagle3DeepseekV2ForCausalLM,
+        LlamaForCausalLM,
+        LlamaForCausalLMEagle,
+        LlamaForCausalLMEagle3,
+        MiMoMTP,
+        Qwen2ForCausalLM,
+        Qwen2ForCausalLMEagle,
+        Qwen3ForCausalLM,
+        Qwen3NextForCausalLMMTP,
+        Qwen3_5ForCausalLMMTP,
+    )
+}
+#: The first release that registers a class, where it is not in all known ones.
+SINCE: Final[Mapping[str, str]] = {
+    "DFlashDraftModel": "0.5.11",
+    "Eagle3DeepseekV2ForCausalLM": "0.5.12",
+    "Qwen3NextForCausalLMMTP": "0.5.2",
+    "Qwen3_5ForCausalLMMTP": "0.5.9",
+}
+
+
+def load_report(
+    draft: Checkpoint,
+    target: Checkpoint | None,
+    algorithm: str | None,
+    knowledge: Any,
+    table: WeightTable,
+    flags: Mapping[str, Any] | None = None,
+) -> LoaderReport:
+    """Say what this release does with the tensors of `draft`.
+
+    `target` is `None` where the draft sits in the target's own checkpoint. `flags` are the
+    launch's (`quantization`, `speculative-draft-model-quantization`, `tp-size`), by name.
+    """
+    root = draft.config.root
+    flags = flags or {}
+    architecture = draft_architecture(root, knowledge)
+    model = CLASSES.get(architecture)
+    if model is None or not knowledge.since(SINCE.get(architecture, "0")):
+        return _without_class(architecture, knowledge)
+    config = draft_config(root, knowledge)
+    flag = flags.get("speculative-draft-model-quantization", flags.get("quantization"))
+    try:
+        quantization = read_quantization(root.get("quantization_config"), flag)
+    except UnknownMethod as unknown:
+        text = f"Unknown quantization method: {unknown}."
+        error = LoaderError("config", "ValueError", text, source="configs/model_config.py")
+        return LoaderReport(architecture, model.source, error=error)
+
+    def values(tensor: Tensor) -> tuple[float, ...] | None:
+        return decode(tensor, table.read(tensor))
+
+    built = model(Situation(config, knowledge, quantization, values))
+    if not quantization.restated:
+        built.notes.append(f"the parameters of `{quantization.method}` layers are not restated")
+    if quantization.ignored:
+        built.notes.append("layers that the quantisation ignores are counted as quantised")
+    if str(flags.get("tp-size", flags.get("tp", "1"))) != "1":
+        built.notes.append("shapes are those of one rank without tensor parallelism")
+    order = sorted(table.tensors.values(), key=lambda tensor: (tensor.file, tensor.name))
+    return built.run(order)
+
+
+def draft_architecture(root: Mapping[str, Any], knowledge: Any) -> str:
+    """Return the class that the release builds for a draft with this config."""
+    named = root.get("architectures")
+    first = named[0] if isinstance(named, list) and named else ""
+    return str(knowledge.draft_rewrites.get(first, first))
+
+
+def _without_class(architecture: str, knowledge: Any) -> LoaderReport:
+    """Answer for a class that the release does not register, or that is not restated here."""
+    if architecture in getattr(knowledge, "classes", {}):
+        note = f"the loader of `{architecture}` is not restated: its tensors are not judged"
+        return LoaderReport(architecture, "", notes=(note,))
+    text = (
+        f"Cannot find model module. '{architecture}' is not a registered model in the "
+        "Transformers library (only relevant if the model is meant to be in Transformers)"
+    )
+    error = LoaderError("build", "ValueError", text, source="model_loader/utils.py")
+    return LoaderReport(architecture, "", error=error)
+
+
+def draft_config(root: Mapping[str, Any], knowledge: Any) -> DraftConfig:
+    """Return the text config as the draft class sees it, with its class's defaults."""
+    nested = root.get("text_config")
+    values = nested if isinstance(nested, dict) else root
+    kind = values.get("model_type", root.get("model_type"))
+    classes = knowledge.config_classes
+    name = classes.model_types.get(kind) if isinstance(kind, str) else None
+    declared = classes.get(name) if name is not None else None
+    fields = {} if declared is None else declared.fields
+    aliases = {} if declared is None else declared.attribute_map
+    defaults = {str(aliases.get(key, key)): field[1] for key, field in fields.items() if field[0]}
+    stated = {str(aliases.get(key, key)): value for key, value in values.items()}
+    return DraftConfig(stated, defaults, name or "PretrainedConfig")
+
+
+_FORMATS: Final[Mapping[str, str]] = {"F32": "f", "F16": "e", "F64": "d", "I64": "q", "I32": "i"}
+
+
+def decode(tensor: Tensor, data: bytes | None) -> tuple[float, ...] | None:
+    """Return the elements of a tensor as numbers, `None` where bytes or dtype are not known."""
+    if data is None:
+        return None
+    if tensor.dtype == "BF16":
+        halves = struct.unpack(f"<{len(data) // 2}H", data)
+        return struct.unpack(
+            f"<{len(halves)}f", struct.pack(f"<{len(halves)}I", *[h << 16 for h in halves])
+        )
+    code = _FORMATS.get(tensor.dtype)
+    if code is None:
+        return None
+    return struct.unpack(f"<{len(data) // struct.calcsize(code)}{code}", data)

@@ -1,0 +1,261 @@
+"""A draft class while it is built and loaded: its parameters, and where each tensor went.
+
+Every class of the package restates one module of `sglang/srt/models`: `build` adds the parameters
+that its constructor creates, `load` does with one tensor what its `load_weights` does.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass, field
+from math import prod
+from typing import ClassVar, Literal, Protocol
+
+from specpreflight.engines.sglang.loaders.draft_config import DraftConfig, MissingAttribute
+from specpreflight.engines.sglang.loaders.parameters import Clash, Copied, Parameter, Shape
+from specpreflight.engines.sglang.loaders.quantization import Quantization
+from specpreflight.models.weights import (
+    LoaderError,
+    LoaderReport,
+    Resized,
+    Tensor,
+    Untouched,
+    ZeroFilled,
+)
+
+
+class Release(Protocol):
+    """What a restated class needs of the engine's knowledge."""
+
+    version: str
+
+    def since(self, release: str) -> bool:
+        """Return whether this release is `release` or newer."""
+        ...
+
+
+class Refusal(Exception):
+    """The engine raises here, for a reason other than a shape."""
+
+    def __init__(self, exception: str, text: str) -> None:
+        super().__init__(text)
+        self.exception = exception
+        self.text = text
+
+
+@dataclass(frozen=True)
+class Situation:
+    """Everything a class's behaviour depends on.
+
+    `values` reads the elements of a small tensor (for the loaders that look at them), or returns
+    `None`.
+    """
+
+    config: DraftConfig
+    release: Release
+    quantization: Quantization
+    values: Callable[[Tensor], tuple[float, ...] | None] = lambda tensor: None
+
+
+@dataclass
+class _Record:
+    """What has been written, as it goes."""
+
+    taken: dict[str, list[str]] = field(default_factory=dict)
+    writers: dict[tuple[str, Hashable], str] = field(default_factory=dict)
+    overwritten: list[str] = field(default_factory=list)
+    resized: list[Resized] = field(default_factory=list)
+    zero_filled: list[ZeroFilled] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+
+class DraftModel(ABC):
+    """One draft class of one release.
+
+    Class attributes:
+        architecture: the class name in SGLang's registry.
+        source: the file with its `load_weights`, below `sglang/srt`.
+        threads: whether tensors are copied in a thread pool, so that a clash is raised only
+            after all names have been handed out.
+    """
+
+    architecture: ClassVar[str]
+    source: ClassVar[str]
+    threads: ClassVar[bool] = False
+
+    def __init__(self, situation: Situation) -> None:
+        self.situation = situation
+        self.config = situation.config
+        self.release = situation.release
+        self.quantization = situation.quantization
+        self.parameters: dict[str, Parameter] = {}
+        self.map_shape: Shape | None = None
+        self.notes: list[str] = []
+        self.deferred: LoaderError | None = None
+        self._record = _Record()
+        self._tensor: Tensor | None = None
+
+    @abstractmethod
+    def build(self) -> None:
+        """Create the parameters, or raise what the constructor raises."""
+
+    @abstractmethod
+    def load(self, tensor: Tensor) -> None:
+        """Do with one tensor what `load_weights` does in one turn of its loop."""
+
+    def begin(self) -> None:
+        """Do what `load_weights` does before its loop; most classes do nothing."""
+        return
+
+    def finish(self) -> None:
+        """Do what `load_weights` does after its loop; most classes do nothing."""
+        return
+
+    @property
+    def reads_head(self) -> bool:
+        """Whether the draft's own head is used after loading."""
+        return True
+
+    @property
+    def shares_embedding(self) -> bool:
+        """Whether the worker replaces the draft's embedding by the target's."""
+        return True
+
+    def add(self, parameters: Iterable[Parameter]) -> None:
+        """Register parameters in the order of the constructor."""
+        self.parameters.update({parameter.name: parameter for parameter in parameters})
+
+    def copy(
+        self,
+        name: str,
+        shape: Shape,
+        shard: Hashable = None,
+        tensors: tuple[Tensor, ...] = (),
+    ) -> None:
+        """Hand a tensor of `shape` to a parameter's loader; `tensors` are those it was made of."""
+        sources = tensors or ((self._tensor,) if self._tensor is not None else ())
+        parameter = self.parameters[name]
+        try:
+            copied = parameter.load(shape, shard)
+            self.quantization.check_dtype(parameter, sources, self.release)
+        except Clash as clash:
+            if not self.threads:
+                raise
+            if self.deferred is None:
+                self.deferred = LoaderError("load", clash.exception, clash.text, sources[0].name)
+            return
+        self._note(parameter, copied, shape, sources)
+
+    def take(self, tensor: Tensor, place: str) -> None:
+        """Record that a tensor reached something that is no parameter."""
+        self._record.taken.setdefault(tensor.name, []).append(place)
+
+    def warn(self, line: str) -> None:
+        """Record a line that the engine logs."""
+        self._record.warnings.append(line)
+
+    def _note(
+        self, parameter: Parameter, copied: Copied, shape: Shape, sources: tuple[Tensor, ...]
+    ) -> None:
+        record, last = self._record, sources[-1].name
+        for tensor in sources:
+            places = record.taken.setdefault(tensor.name, [])
+            if parameter.name not in places:
+                places.append(parameter.name)
+        for part in copied.parts:
+            before = record.writers.get((parameter.name, part))
+            if before is not None and before != last:
+                record.overwritten.append(before)
+            record.writers[(parameter.name, part)] = last
+        if copied.used < prod(shape):
+            record.resized.append(Resized(last, parameter.name, prod(shape), copied.used))
+        if copied.zeros:
+            record.zero_filled.append(ZeroFilled(last, parameter.name, copied.zeros))
+
+    def run(self, tensors: Iterable[Tensor]) -> LoaderReport:
+        """Build the class and load the tensors, in the order in which files are read."""
+        try:
+            self.build()
+            stage: Literal["build", "load"] = "load"
+        except (Refusal, Clash) as refusal:
+            error = LoaderError("build", refusal.exception, refusal.text, source=self.source)
+            return LoaderReport(self.architecture, self.source, error=error)
+        except MissingAttribute as missing:
+            error = LoaderError("build", "AttributeError", str(missing), source=self.source)
+            return LoaderReport(self.architecture, self.source, error=error)
+        seen: list[str] = []
+        rest = iter(tensors)
+        failure: LoaderError | None = None
+        try:
+            self.begin()
+            for tensor in rest:
+                self._tensor = tensor
+                seen.append(tensor.name)
+                self.load(tensor)
+            self._tensor = None
+            self.finish()
+            failure = self.deferred
+        except (Refusal, Clash) as refusal:
+            at = self._tensor.name if self._tensor is not None else None
+            failure = LoaderError(stage, refusal.exception, refusal.text, at, self.source)
+            seen = seen[:-1] if at is not None else seen
+        return self._report(seen, tuple(t.name for t in rest), failure)
+
+    def _report(
+        self, seen: list[str], not_read: tuple[str, ...], failure: LoaderError | None
+    ) -> LoaderReport:
+        record = self._record
+        written: dict[str, set[Hashable]] = {}
+        for name, part in record.writers:
+            written.setdefault(name, set()).add(part)
+        return LoaderReport(
+            self.architecture,
+            self.source,
+            taken={name: tuple(places) for name, places in record.taken.items()},
+            dropped=tuple(name for name in seen if name not in record.taken),
+            untouched=tuple(
+                Untouched(p.name, p.shape, p.initial)
+                for p in self.parameters.values()
+                if p.name not in written and 0 not in p.shape
+            ),
+            partial=tuple(
+                name for name, parts in written.items() if parts < self.parameters[name].parts
+            ),
+            resized=tuple(record.resized),
+            zero_filled=tuple(record.zero_filled),
+            overwritten=tuple(dict.fromkeys(record.overwritten)),
+            not_read=not_read,
+            error=failure,
+            reads_head=self.reads_head,
+            shares_embedding=self.shares_embedding,
+            map_shape=self.map_shape,
+            warnings=tuple(record.warnings),
+            notes=tuple(self.notes),
+        )
+
+
+def first_match(
+    name: str, mapping: Iterable[tuple[str, str, Hashable]]
+) -> Iterable[tuple[str, Hashable]]:
+    """Yield `(renamed, shard)` for each `(parameter, weight, shard)` whose weight is in `name`."""
+    for parameter, weight, shard in mapping:
+        if weight in name:
+            yield name.replace(weight, parameter), shard
+
+
+def experts_mapping(experts: int) -> Mapping[str, tuple[str, tuple[int, str]]]:
+    """Restate `FusedMoE.make_expert_params_mapping` for gate, up and down projections.
+
+    Keys are parts of checkpoint names (`experts.3.gate_proj.`), values the part that replaces it
+    and `(expert, shard)`.
+    """
+    return {
+        f"experts.{expert}.{weight}.": (f"experts.{parameter}_", (expert, shard))
+        for expert in range(experts)
+        for shard, weight, parameter in (
+            ("w1", "gate_proj", "w13"),
+            ("w2", "down_proj", "w2"),
+            ("w3", "up_proj", "w13"),
+        )
+    }
