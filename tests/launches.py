@@ -8,8 +8,10 @@ from typing import Any
 
 from specpreflight.api import build_launch
 from specpreflight.models.finding import Finding, Origin
-from specpreflight.models.launch import Launch, Variable
+from specpreflight.models.launch import EngineVersion, Launch, Variable
 from specpreflight.models.report import Report
+from specpreflight.models.resolved import Resolved
+from specpreflight.sources.checkpoint import read_checkpoint
 
 LLAMA: dict[str, Any] = {
     "architectures": ["LlamaForCausalLM"],
@@ -88,6 +90,32 @@ def make_launch(
         words=words or EAGLE3_FLAGS,
         environment=variables,
     )
+
+
+def bare_launch(
+    directory: Path,
+    target: dict[str, Any] | None = None,
+    draft: dict[str, Any] | None = None,
+    flags: dict[str, Any] | None = None,
+) -> Launch:
+    """Return a launch that no engine has looked at, for rules that read configs alone."""
+    return Launch(
+        engine=EngineVersion("sglang", "0.5.11", "--engine"),
+        target=read_checkpoint(
+            "target", str(write_checkpoint(directory / "target", target or LLAMA))
+        ),
+        draft=read_checkpoint(
+            "draft", str(write_checkpoint(directory / "draft", draft or LLAMA_EAGLE3))
+        ),
+        flags=flags or {},
+        target_path=str(directory / "target"),
+        draft_path=str(directory / "draft"),
+    )
+
+
+def resolved_with(**facts: Any) -> Resolved:
+    """Return a resolved launch that knows only these facts."""
+    return Resolved({}, (), facts=facts)
 
 
 def found(report: Report, rule: str) -> list[Finding]:
