@@ -8,7 +8,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -76,6 +76,8 @@ def build_launch(
     words: Sequence[str] = (),
     environment: Mapping[str, Variable] | None = None,
     hardware: Hardware | None = None,
+    locate: Callable[[str], str] = str,
+    facts: Mapping[str, Any] | None = None,
 ) -> Launch:
     """Read everything a launch is made of, once.
 
@@ -87,6 +89,8 @@ def build_launch(
         words: the engine's arguments, as they stand after its entry point.
         environment: the variables of the launch, with their origins.
         hardware: what is known of the machine.
+        locate: turns a path that the flags name into one of this machine.
+        facts: what else is known, for rules.
 
     Raises:
         UsageError: an unknown engine or version.
@@ -94,10 +98,13 @@ def build_launch(
     version = identify_engine(engine) if isinstance(engine, str) else engine
     answers = find_engine(version.name)
     named = answers.read_arguments(words, version)
-    revisions = named.flags
-    target_read = _read("target", target or named.target, revisions.get("revision"))
+    target_read = _read(
+        "target", target or (named.target and locate(named.target)), named.flags.get("revision")
+    )
     draft_read = _read(
-        "draft", draft or named.draft, revisions.get("speculative-draft-model-revision")
+        "draft",
+        draft or (named.draft and locate(named.draft)),
+        named.flags.get("speculative-draft-model-revision"),
     )
     argv = answers.complete_arguments(
         words, target_read if target else None, draft_read if draft else None, version
@@ -113,7 +120,7 @@ def build_launch(
         hardware=Hardware() if hardware is None else hardware,
         target_path=target or arguments.target,
         draft_path=draft or arguments.draft,
-        facts={"assumed_argv": not words and bool(draft)},
+        facts=facts or {},
     )
 
 

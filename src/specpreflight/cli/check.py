@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from specpreflight.errors import UsageError
 from specpreflight.models.finding import Ignored, Severity
 
 if TYPE_CHECKING:
@@ -145,6 +144,8 @@ def run_check(options: Options) -> int:
 
     require_rules(options.ignore + options.select)
     ignored = {name: Ignored("--ignore", "command line") for name in options.ignore}
+    from specpreflight.cli.loading import load_launches
+
     launches = load_launches(options)
     if options.action != "report":
         from specpreflight.cli.fixing import fix_launches
@@ -230,47 +231,3 @@ def require_rules(names: Sequence[str]) -> None:
 
     for name in names:
         find_rule(name)
-
-
-def load_launches(options: Options) -> list[Launch]:
-    """Read the launch once for each engine that was asked for.
-
-    Raises:
-        UsageError: the arguments do not name a launch.
-        InputError: a launch file or an environment file cannot be read.
-    """
-    from specpreflight.api import build_launch
-    from specpreflight.sources.environment import read_environment
-
-    target, draft, words = _checkpoints_and_words(options)
-    process = os.environ if options.use_process_environment else None
-    environment = read_environment(process, options.env_files, options.settings)
-    hardware = None
-    if options.hardware is not None:
-        from specpreflight.sources.hardware import read_hardware
-
-        hardware = read_hardware(options.hardware)
-    return [
-        build_launch(
-            target, draft, engine=engine, words=words, environment=environment, hardware=hardware
-        )
-        for engine in options.engines or ("sglang",)
-    ]
-
-
-def _checkpoints_and_words(options: Options) -> tuple[str | None, str | None, tuple[str, ...]]:
-    if len(options.paths) > 2:
-        raise UsageError(
-            f"check takes TARGET and DRAFT, got {len(options.paths)} paths: "
-            + " ".join(options.paths),
-            hint="put the engine's own arguments after `--`",
-        )
-    target, draft = (*options.paths, None, None)[:2]
-    words = options.words or ()
-    if target is None and not words:
-        raise UsageError(
-            "nothing to check",
-            hint="specpreflight check TARGET DRAFT, or: specpreflight check -- python -m "
-            "sglang.launch_server …",
-        )
-    return target, draft, words

@@ -1,0 +1,126 @@
+"""From a `check` command line to launches: what is given as paths, words, a file or stdin."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from specpreflight.api import build_launch, identify_engine
+from specpreflight.errors import UsageError
+from specpreflight.models.launch import EngineVersion, Launch, Variable
+from specpreflight.sources.environment import read_environment
+
+if TYPE_CHECKING:
+    from specpreflight.cli.check import Options
+    from specpreflight.models.command import Command
+
+#: Forms of launch that start on another machine or in a container, where the variables of this
+#: process never arrive.
+_ELSEWHERE = frozenset({"compose", "kubernetes", "kubernetes-custom", "helm-values", "systemd"})
+
+
+def load_launches(options: Options) -> list[Launch]:
+    """Read the launch once for each engine that was asked for.
+
+    Raises:
+        UsageError: the arguments do not name a launch.
+        InputError: a launch file or an environment file cannot be read.
+    """
+    target, draft, command = _read_command(options)
+    hardware = None
+    if options.hardware is not None:
+        from specpreflight.sources.hardware import read_hardware
+
+        hardware = read_hardware(options.hardware)
+    return [
+        build_launch(
+            target,
+            draft,
+            engine=engine,
+            words=() if command is None else command.argv,
+            environment=_environment(options, command),
+            hardware=hardware,
+            locate=_Locator(command),
+            facts={} if command is None else {"command": command},
+        )
+        for engine in _engines(options, command)
+    ]
+
+
+def _read_command(options: Options) -> tuple[str | None, str | None, Command | None]:
+    """Return target, draft and the command, each `None` where it is not given."""
+    paths, words = options.paths, options.words
+    if len(paths) > 2:
+        raise UsageError(
+            f"check takes TARGET and DRAFT, got {len(paths)} paths: {' '.join(paths)}",
+            hint="put the engine's own arguments after `--`",
+        )
+    if not paths and not words:
+        raise UsageError(
+            "nothing to check",
+            hint="specpreflight check TARGET DRAFT, or: specpreflight check -- python -m "
+            "sglang.launch_server …",
+        )
+    if len(paths) == 1 and (paths[0] == "-" or _is_launch_file(Path(paths[0]))):
+        return None, None, _read_file(paths[0], words or ())
+    target, draft = (*paths, None, None)[:2]
+    if not words:
+        return target, draft, None
+    from specpreflight.sources.launch_command import read_launch
+
+    return target, draft, read_launch(words, environment=os.environ)
+
+
+def _is_launch_file(path: Path) -> bool:
+    """Return whether a path is a script, manifest or unit rather than a checkpoint."""
+    return path.is_file() and path.suffix not in (".json", ".safetensors", ".bin", ".gguf")
+
+
+def _read_file(path: str, arguments: Sequence[str]) -> Command:
+    from specpreflight.sources.launch_command import read_launch_file, read_launch_text
+
+    if path == "-":
+        return read_launch_text(sys.stdin.read(), environment=os.environ)
+    return read_launch_file(Path(path), arguments=arguments, environment=os.environ, given=path)
+
+
+def _engines(options: Options, command: Command | None) -> list[EngineVersion]:
+    """Return the engines asked for, else the one that the launch names."""
+    if options.engines:
+        return [identify_engine(engine) for engine in options.engines]
+    if command is None or command.engine is None:
+        return [identify_engine("sglang")]
+    if command.engine_version is None:
+        return [identify_engine(command.engine)]
+    named = identify_engine(f"{command.engine}@{command.engine_version}")
+    return [replace(named, determined_by=f"image {command.image}")]
+
+
+def _environment(options: Options, command: Command | None) -> dict[str, Variable]:
+    """Return the variables of the launch: process, launch, env files, `--env`; the last wins."""
+    is_elsewhere = command is not None and (command.image is not None or command.form in _ELSEWHERE)
+    process = os.environ if options.use_process_environment and not is_elsewhere else None
+    inherited = read_environment(process, (), ())
+    stated: Mapping[str, Variable] = {} if command is None else command.seen_by_engine()
+    given = read_environment(None, options.env_files, options.settings)
+    return {**inherited, **stated, **given}
+
+
+class _Locator:
+    """Finds the checkpoints that a launch names: outside its container, or beside its file."""
+
+    def __init__(self, command: Command | None) -> None:
+        self.command = command
+
+    def __call__(self, path: str) -> str:
+        if self.command is None:
+            return path
+        outside = self.command.outside(path)
+        if self.command.path is None or os.path.lexists(outside):
+            return outside
+        beside = Path(self.command.path).parent / outside
+        return str(beside) if beside.exists() else outside
