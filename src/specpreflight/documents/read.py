@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import stat
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -128,12 +129,15 @@ def read_bytes(path: Path, name: str, *, limit: int = SIZE_LIMIT) -> bytes:
                 f"{name}: has {status.st_size:,} bytes, more than the {limit:,} that are read",
                 hint="it is no configuration file; check what was copied there",
             )
-        with os.fdopen(descriptor, "rb", closefd=False) as file:
-            return file.read()
+        chunks = []
+        while chunk := os.read(descriptor, status.st_size + 1):
+            chunks.append(chunk)
+        return b"".join(chunks)
     except OSError as error:
         raise _unreadable(name, error) from None
     finally:
-        os.close(descriptor)
+        with suppress(OSError):  # nothing is lost of a file that was only read
+            os.close(descriptor)
 
 
 def printable(name: str) -> str:

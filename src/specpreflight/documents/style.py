@@ -58,9 +58,7 @@ def style_of(text: str) -> Style:
 
 def separator_of(text: str, siblings: Sequence[Member], default: str) -> str:
     """Return what most often stands between two neighbours, the comma included."""
-    between = Counter(
-        text[one.end : other.key_start] for one, other in pairwise(siblings)
-    )
+    between = Counter(text[one.end : other.key_start] for one, other in pairwise(siblings))
     return between.most_common(1)[0][0] if between else default
 
 

@@ -133,7 +133,8 @@ class LocalStorage:
                     raise
             yield
         finally:
-            os.close(descriptor)
+            with suppress(OSError):  # the lock goes with the process at the latest
+                os.close(descriptor)
 
 
 class UnsyncedStorage(LocalStorage):
