@@ -15,6 +15,7 @@ from specpreflight.errors import SpecpreflightError
 #: `--help` imports none of them.
 _COMMANDS = {
     "check": ("check", "Say what will stop a launch, and why; write the fix."),
+    "keys": ("keys", "Say which tensors of a draft an engine's loader takes."),
     "rules": ("rules", "List all rules."),
     "explain": ("rules", "Print a rule's page."),
 }

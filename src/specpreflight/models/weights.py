@@ -169,6 +169,7 @@ class LoaderReport:
         resized: tensors cut without a word.
         zero_filled: parameters padded with zeros without a word.
         error: what stops the build or the load, or `None`.
+        further: what would stop the load after `error` was mended.
         reads_head: whether the draft's own `lm_head` is used (else the target's).
         shares_embedding: whether the target's embedding replaces the draft's.
         map_shape: shape of the draft-to-target map that `d2t` leaves, `None` without one.
@@ -186,6 +187,7 @@ class LoaderReport:
     overwritten: tuple[str, ...] = ()
     not_read: tuple[str, ...] = ()
     error: LoaderError | None = None
+    further: tuple[LoaderError, ...] = ()
     reads_head: bool = True
     shares_embedding: bool = True
     map_shape: tuple[int, ...] | None = None

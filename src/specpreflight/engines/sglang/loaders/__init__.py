@@ -7,7 +7,8 @@ names, shapes and dtypes of the headers decide.
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any, Final
 
 from specpreflight.engines.sglang.loaders.dense import (
@@ -35,7 +36,14 @@ from specpreflight.engines.sglang.loaders.quantization import (
     read_quantization,
 )
 from specpreflight.models.checkpoint import Checkpoint
-from specpreflight.models.weights import LoaderError, LoaderReport, Tensor, WeightTable
+from specpreflight.models.launch import Launch
+from specpreflight.models.weights import (
+    LoaderError,
+    LoaderReport,
+    Tensor,
+    WeightTable,
+    weights_of,
+)
 
 #: The restated classes, by the name in SGLang's registry.
 CLASSES: Final[Mapping[str, type[DraftModel]]] = {
@@ -104,6 +112,30 @@ def load_report(
         built.notes.append("shapes are those of one rank without tensor parallelism")
     order = sorted(table.tensors.values(), key=lambda tensor: (tensor.file, tensor.name))
     return built.run(order)
+
+
+def loader_fact(launch: Launch, knowledge: Any) -> Callable[[], LoaderReport | None]:
+    """Return what `Resolved.facts["loader"]` holds: the report, made when a rule asks for it.
+
+    It is `None` where the launch does not speculate with a checkpoint, or its tensors can't be
+    seen.
+    """
+
+    @cache
+    def report() -> LoaderReport | None:
+        own = launch.draft is not None and launch.draft is not launch.target
+        draft = launch.draft if own else launch.target
+        algorithm = launch.flags.get("speculative-algorithm")
+        table = weights_of(draft)
+        if draft is None or table is None or table.unseen or not isinstance(algorithm, str):
+            return None
+        if not own and algorithm.upper() in ("NGRAM", "STANDALONE"):
+            return None
+        return load_report(
+            draft, launch.target if own else None, algorithm, knowledge, table, launch.flags
+        )
+
+    return report
 
 
 def draft_architecture(root: Mapping[str, Any], knowledge: Any) -> str:

@@ -7,8 +7,9 @@ that its constructor creates, `load` does with one tensor what its `load_weights
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
 from math import prod
 from typing import ClassVar, Literal, Protocol
 
@@ -92,7 +93,7 @@ class DraftModel(ABC):
         self.parameters: dict[str, Parameter] = {}
         self.map_shape: Shape | None = None
         self.notes: list[str] = []
-        self.deferred: LoaderError | None = None
+        self.deferred: list[LoaderError] = []
         self._record = _Record()
         self._tensor: Tensor | None = None
 
@@ -142,8 +143,8 @@ class DraftModel(ABC):
         except Clash as clash:
             if not self.threads:
                 raise
-            if self.deferred is None:
-                self.deferred = LoaderError("load", clash.exception, clash.text, sources[0].name)
+            at = sources[-1].name
+            self.deferred.append(LoaderError("load", clash.exception, clash.text, at, self.source))
             return
         self._note(parameter, copied, shape, sources)
 
@@ -175,32 +176,50 @@ class DraftModel(ABC):
 
     def run(self, tensors: Iterable[Tensor]) -> LoaderReport:
         """Build the class and load the tensors, in the order in which files are read."""
-        try:
-            self.build()
-            stage: Literal["build", "load"] = "load"
-        except (Refusal, Clash) as refusal:
-            error = LoaderError("build", refusal.exception, refusal.text, source=self.source)
-            return LoaderReport(self.architecture, self.source, error=error)
-        except MissingAttribute as missing:
-            error = LoaderError("build", "AttributeError", str(missing), source=self.source)
-            return LoaderReport(self.architecture, self.source, error=error)
+        refused = self._try(self.build, "build")
+        if refused is not None:
+            return LoaderReport(self.architecture, self.source, error=refused)
+        report = self._load_all(tuple(tensors))
+        if report.error is None or report.error.tensor is None:
+            return report
+        further = (*self._further(report, tuple(tensors)), *self.deferred)
+        return replace(report, further=tuple(each for each in further if each != report.error))
+
+    def _load_all(self, tensors: tuple[Tensor, ...]) -> LoaderReport:
+        """Load until something stops it."""
+        failure = self._try(self.begin, "load")
         seen: list[str] = []
-        rest = iter(tensors)
-        failure: LoaderError | None = None
-        try:
-            self.begin()
-            for tensor in rest:
-                self._tensor = tensor
-                seen.append(tensor.name)
-                self.load(tensor)
+        for tensor in tensors if failure is None else ():
+            self._tensor = tensor
+            failure = self._try(partial(self.load, tensor), "load")
+            if failure is not None:
+                break
+            seen.append(tensor.name)
+        else:
             self._tensor = None
-            self.finish()
-            failure = self.deferred
+            first = self.deferred[0] if self.deferred else None
+            failure = failure or self._try(self.finish, "load") or first
+        reached = len(seen) + (self._tensor is not None)
+        return self._report(seen, tuple(t.name for t in tensors[reached:]), failure)
+
+    def _further(self, report: LoaderReport, tensors: tuple[Tensor, ...]) -> Iterator[LoaderError]:
+        """Go on after the first failure, and yield the others."""
+        for tensor in tensors[len(tensors) - len(report.not_read) :]:
+            self._tensor = tensor
+            failure = self._try(partial(self.load, tensor), "load")
+            if failure is not None:
+                yield failure
+
+    def _try(self, step: Callable[[], None], stage: Literal["build", "load"]) -> LoaderError | None:
+        """Run a step; return what it raises as the engine would raise it."""
+        at = None if self._tensor is None else self._tensor.name
+        try:
+            step()
         except (Refusal, Clash) as refusal:
-            at = self._tensor.name if self._tensor is not None else None
-            failure = LoaderError(stage, refusal.exception, refusal.text, at, self.source)
-            seen = seen[:-1] if at is not None else seen
-        return self._report(seen, tuple(t.name for t in rest), failure)
+            return LoaderError(stage, refusal.exception, refusal.text, at, self.source)
+        except MissingAttribute as missing:
+            return LoaderError(stage, "AttributeError", str(missing), at, self.source)
+        return None
 
     def _report(
         self, seen: list[str], not_read: tuple[str, ...], failure: LoaderError | None
@@ -233,15 +252,6 @@ class DraftModel(ABC):
             warnings=tuple(record.warnings),
             notes=tuple(self.notes),
         )
-
-
-def first_match(
-    name: str, mapping: Iterable[tuple[str, str, Hashable]]
-) -> Iterable[tuple[str, Hashable]]:
-    """Yield `(renamed, shard)` for each `(parameter, weight, shard)` whose weight is in `name`."""
-    for parameter, weight, shard in mapping:
-        if weight in name:
-            yield name.replace(weight, parameter), shard
 
 
 def experts_mapping(experts: int) -> Mapping[str, tuple[str, tuple[int, str]]]:
