@@ -4,23 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 
 
-class Unknown:
-    """The value of an attribute that a configuration class computes by code not restated here."""
-
-    def __repr__(self) -> str:
-        return "UNKNOWN"
-
-    def __bool__(self) -> bool:
-        raise TypeError("an unknown value has no truth; test for `is UNKNOWN` first")
-
-
-UNKNOWN: Final = Unknown()
-
-
-@dataclass(slots=True)
+@dataclass
 class ConfigObject:
     """The object that transformers makes of a `config.json`: what `getattr` would find.
 
@@ -44,7 +31,7 @@ class ConfigObject:
         return self.aliases.get(name, name) in self.values
 
     def get(self, name: str, default: Any = None) -> Any:
-        """Return what `getattr(config, name, default)` would; it may be `UNKNOWN`."""
+        """Return what `getattr(config, name, default)` would; it may be `facts.UNKNOWN`."""
         return self.values.get(self.aliases.get(name, name), default)
 
     def set(self, name: str, value: Any) -> None:
@@ -56,7 +43,7 @@ class ConfigObject:
         return self.pointers.get(self.aliases.get(name, name))
 
 
-@dataclass(slots=True)
+@dataclass
 class ModelFacts:
     """A `ModelConfig`, as one release builds it for the target or the draft.
 
@@ -71,6 +58,8 @@ class ModelFacts:
         dtype: `float16`, `bfloat16`, `float32`, …; `None` where it cannot be known.
         quantization: the method after the checkpoint's own is taken into account.
         attention: `MLA` or `MHA`.
+        pointer: where the text config stands in `config.json`, empty for the top level.
+        facts: other attributes of the engine's object, by their names.
         is_multimodal: whether the multimodal pipeline is on.
         is_generation: `False` for embedding and reward models.
         is_hybrid_swa: whether the release gives the model a hybrid sliding-window KV cache.
@@ -90,6 +79,8 @@ class ModelFacts:
     num_hidden_layers: Any = None
     num_attention_heads: Any = None
     num_key_value_heads: Any = None
+    pointer: str = ""
+    facts: dict[str, Any] = field(default_factory=dict)
     is_multimodal: bool | None = None
     is_generation: bool | None = None
     is_hybrid_swa: bool | None = None

@@ -1,0 +1,186 @@
+"""Evaluates a release's own configuration code for one launch."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from specpreflight.engines.sglang.remote_code import remote_config_class
+from specpreflight.engines.sglang.surroundings import Files, surroundings
+from specpreflight.engines.sglang.transformers_names import (
+    ConfigMapping,
+    ConfigReader,
+    top_level_name,
+    transformers_names,
+)
+from specpreflight.engines.source.evaluator import Evaluator
+from specpreflight.engines.source.modules import Sources
+from specpreflight.engines.source.objects import Special
+from specpreflight.engines.source.values import (
+    Class,
+    External,
+    Function,
+    Instance,
+    Opaque,
+    raised,
+)
+from specpreflight.models.checkpoint import Checkpoint
+
+#: Where SGLang mends transformers when it is imported, and the functions that change what a
+#: configuration class accepts (`utils/hf_transformers_patches.py`, 0.5.10 on).
+_PATCH_MODULES = (
+    "sglang.srt.utils.hf_transformers_patches",
+    "sglang.srt.utils.transformers_v54_compat",
+)
+_PATCHES = ("_patch_rope_parameters_validation", "_patch_layer_types_validation")
+
+#: Packages that a plain installation of SGLang lacks.
+_NOT_INSTALLED = frozenset({"vllm", "modelscope", "deep_ep", "mooncake", "aiter"})
+
+_PLATFORMS = ("is_cuda", "is_hip", "is_cpu", "is_npu", "is_xpu", "is_hpu", "is_musa", "is_mps")
+
+
+class RegisteredClass(External):
+    """A model class, of which only the name is known."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
+class ModelRegistry(External):
+    """The release's registry object; its methods are evaluated, its classes are names.
+
+    Restates what `models/registry.py:import_model_classes` finds by importing every model.
+    """
+
+    def __init__(self, names: Collection[str]) -> None:
+        self._names = names
+        self._instance: Instance | None = None
+
+    def attribute(self, evaluator: Evaluator, name: str) -> Any:
+        """Return a method of the registry."""
+        if self._instance is None:
+            cls = evaluator.find("sglang.srt.models.registry._ModelRegistry")
+            if not isinstance(cls, Class):
+                return Opaque(f"ModelRegistry.{name}")
+            models = {name: RegisteredClass(name) for name in sorted(self._names)}
+            self._instance = Instance(cls, {"models": models})
+        return evaluator.get_attribute(self._instance, name)
+
+
+class EngineSource(Evaluator):
+    """The configuration code of one SGLang release with the transformers that it pins.
+
+    Args:
+        sources: the modules of both.
+        transformers: the version of transformers.
+        variables: the environment of the launch.
+        checkpoints: the model paths of the launch, as the engine sees them.
+        contents: parsed JSON of other files, by path.
+        model_classes: the names in the release's model registry.
+        platform: `cuda`, `hip`, … as in `sglang.srt.utils.is_cuda`.
+    """
+
+    def __init__(
+        self,
+        sources: Sources,
+        transformers: str,
+        variables: Mapping[str, str],
+        checkpoints: Mapping[str, Checkpoint],
+        contents: Mapping[str, Any],
+        model_classes: Collection[str],
+        platform: str = "cuda",
+    ) -> None:
+        self.mapping = ConfigMapping()
+        v5 = int(transformers.split(".")[0]) >= 5
+        self.reader = ConfigReader(checkpoints, v5=v5)
+        folders = {
+            path: checkpoint.files
+            for path, checkpoint in checkpoints.items()
+            if checkpoint.problem is None or checkpoint.directory is not None
+        }
+        known = {
+            **surroundings(variables, Files(folders, contents)),
+            **transformers_names(self.mapping, self.reader),
+            **_engine_names(platform),
+            "sglang.srt.models.registry.ModelRegistry": ModelRegistry(model_classes),
+            "transformers.dynamic_module_utils.get_class_from_dynamic_module": Special(
+                self._remote_class
+            ),
+            "transformers": Opaque("transformers"),
+            "transformers.__version__": transformers,
+        }
+        super().__init__(sources, known, _NOT_INSTALLED)
+        if v5:
+            self._patch_transformers()
+
+    def find(self, dotted: str) -> Any:
+        """Return what a dotted name stands for."""
+        if dotted.startswith("transformers.") and dotted.count(".") == 1:
+            if dotted in self.known:
+                return self.known[dotted]
+            return top_level_name(self, self.mapping, dotted.rpartition(".")[2])
+        return super().find(dotted)
+
+    def opaque_attribute(self, subject: Opaque, name: str) -> Any:
+        """Return an attribute of a module that is not at hand as a whole."""
+        dotted = f"{subject.name}.{name}"
+        return (
+            self.find(dotted)
+            if subject.name == "transformers"
+            else super().opaque_attribute(subject, name)
+        )
+
+    def _remote_class(self, _: Evaluator, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """Return a stand-in for a class that only remote code defines: it keeps every key.
+
+        What such a class adds is unknown; that is how its missing attributes answer.
+        """
+        base = self.find("transformers.PretrainedConfig")
+        return remote_config_class(base) if isinstance(base, Class) else Opaque("remote code")
+
+    def _patch_transformers(self) -> None:
+        for module in _PATCH_MODULES:
+            for name in _PATCHES:
+                patch = self.find(f"{module}.{name}")
+                if isinstance(patch, Function):
+                    self.call(patch, [], {})
+
+
+def _engine_names(platform: str) -> dict[str, Any]:
+    names: dict[str, Any] = {}
+    for module in ("sglang.srt.utils", "sglang.srt.utils.common"):
+        for name in _PLATFORMS:
+            answer = name == f"is_{platform}"
+            names[f"{module}.{name}"] = lambda answer=answer: answer
+        names[f"{module}.is_remote_url"] = _is_remote_url
+        names[f"{module}.is_sm100_supported"] = Opaque("is_sm100_supported")
+    for module in (
+        "sglang.srt.hf_transformers_utils",
+        "sglang.srt.utils.hf_transformers_utils",
+        "sglang.srt.utils.hf_transformers.common",
+    ):
+        names[f"{module}.get_generation_config"] = lambda *_, **__: None
+        names[f"{module}.check_gguf_file"] = lambda path: str(path).endswith(".gguf")
+    registry = "sglang.srt.configs.model_config_parser_registry"
+    names[f"{registry}.get_model_config_parser"] = Special(_config_parser)
+    names["sglang.srt.environ.EnvField._allow_set_name"] = True
+    names["sglang.srt.utils.runai_utils.is_runai_obj_uri"] = lambda _: False
+    names["sglang.srt.arg_groups.overrides.resolving_view"] = lambda arguments: arguments
+    return names
+
+
+def _config_parser(evaluator: Evaluator, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """Restate `configs/model_config_parser_registry.py:get_model_config_parser` (0.5.12 on)."""
+    module = "sglang.srt.utils.hf_transformers.config"
+    found = evaluator.find(f"{module}.{str(args[0]).capitalize()}ModelConfigParser")
+    if not isinstance(found, Class):
+        raise raised(
+            "ValueError",
+            f"Unknown model-config parser {args[0]!r}. Registered: ['hf', 'mistral']",
+        )
+    return evaluator.call(found, [], {})
+
+
+def _is_remote_url(path: Any) -> bool:
+    return isinstance(path, str) and path.split("://")[0] in ("s3", "redis", "http", "https", "gs")

@@ -1,0 +1,229 @@
+"""What the evaluated code finds around it: variables, files, torch, loggers, the hub."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from packaging.version import Version
+
+from specpreflight.engines.source.objects import FieldSpec, Special, deep_copy, signature
+from specpreflight.engines.source.values import Dtype, External, Opaque, raised
+
+if TYPE_CHECKING:
+    from specpreflight.engines.source.evaluator import Evaluator
+
+#: Names of `torch.dtype` objects and their second names (torch 2.6 to 2.13).
+_DTYPES = {
+    "float16": "float16", "half": "float16", "bfloat16": "bfloat16", "float32": "float32",
+    "float": "float32", "float64": "float64", "double": "float64", "uint8": "uint8",
+    "int8": "int8", "int16": "int16", "short": "int16", "int32": "int32", "int": "int32",
+    "int64": "int64", "long": "int64", "bool": "bool", "complex64": "complex64",
+    "cfloat": "complex64", "complex128": "complex128", "cdouble": "complex128",
+    "chalf": "complex32", "complex32": "complex32", "uint16": "uint16", "uint32": "uint32",
+    "uint64": "uint64", "float8_e4m3fn": "float8_e4m3fn", "float8_e5m2": "float8_e5m2",
+    "float8_e4m3fnuz": "float8_e4m3fnuz", "float8_e5m2fnuz": "float8_e5m2fnuz",
+    "float8_e8m0fnu": "float8_e8m0fnu", "float4_e2m1fn_x2": "float4_e2m1fn_x2",
+    "quint8": "quint8", "qint8": "qint8", "qint32": "qint32",
+}  # fmt: skip
+
+#: Other attributes of torch that configuration code touches.
+_TORCH_PARTS = frozenset(
+    {"cuda", "version", "nn", "Tensor", "device", "distributed", "backends", "xpu", "hip", "_C"}
+)
+
+
+class Torch(External):
+    """The module `torch`, as far as configuration code looks at it."""
+
+    def attribute(self, evaluator: Evaluator, name: str) -> Any:
+        """Return `torch.name`; a name that torch lacks raises as it would."""
+        if name in _DTYPES:
+            return Dtype(_DTYPES[name])
+        if name == "dtype":
+            return Dtype
+        if name in _TORCH_PARTS:
+            return Opaque(f"torch.{name}")
+        raise raised("AttributeError", f"module 'torch' has no attribute '{name}'")
+
+
+class Logger(External):
+    """A logger; what it is told at warning level or above is kept."""
+
+    def attribute(self, evaluator: Evaluator, name: str) -> Any:
+        """Return a method that records its message."""
+        level = name.removesuffix("_once").removesuffix("_advice")
+
+        def record(evaluator: Evaluator, args: list[Any], kwargs: dict[str, Any]) -> None:
+            if level in ("warning", "error", "critical", "exception") and args:
+                text = str(args[0])
+                if len(args) > 1 and not any(isinstance(a, Opaque) for a in args):
+                    text = text % tuple(args[1:])
+                evaluator.log.append((level, text))
+
+        return Special(record)
+
+
+class Environment(External):
+    """`os.environ`."""
+
+    def __init__(self, variables: Mapping[str, str]) -> None:
+        self._variables = variables
+
+    def contains(self, evaluator: Evaluator, name: Any) -> bool:
+        """Return whether a variable is set."""
+        return name in self._variables
+
+    def attribute(self, evaluator: Evaluator, name: str) -> Any:
+        """Return the methods that only read; writing is not followed."""
+        return self._variables.get if name == "get" else Opaque(f"os.environ.{name}")
+
+
+class Tokens(External):
+    """A name space of things that are only compared by identity (`sgl_kernel.scalar_types`)."""
+
+    def __init__(self) -> None:
+        self._tokens: dict[str, object] = {}
+
+    def attribute(self, evaluator: Evaluator, name: str) -> object:
+        """Return the one object with this name."""
+        return self._tokens.setdefault(name, object())
+
+
+class FilePath(External):
+    """A `pathlib.Path`."""
+
+    def __init__(self, files: Files, path: str) -> None:
+        self._files = files
+        self.path = path
+
+    def __str__(self) -> str:
+        return self.path
+
+    def attribute(self, evaluator: Evaluator, name: str) -> Any:
+        """Return the methods that look at the file, and its parts."""
+        if name in ("is_file", "exists", "is_dir"):
+            look = {"is_file": "is_file", "exists": "exists", "is_dir": "is_directory"}[name]
+            return lambda: getattr(self._files, look)(self.path)
+        if name == "parent":
+            return FilePath(self._files, self.path.rpartition("/")[0])
+        return (
+            self.path.rpartition("/")[2] if name == "name" else super().attribute(evaluator, name)
+        )
+
+
+class Text:
+    """The text of a file that the evaluated code opened."""
+
+    def __init__(self, content: Any) -> None:
+        self.content = content
+
+
+class Files:
+    """The files of the launch's checkpoints: path → names of what lies there, and known contents.
+
+    `folders` maps a model path, as the engine sees it, to the names in it; `contents` maps a file's
+    path to its parsed JSON.
+    """
+
+    def __init__(self, folders: Mapping[str, tuple[str, ...]], contents: Mapping[str, Any]) -> None:
+        self._folders = {path.rstrip("/"): names for path, names in folders.items()}
+        self._contents = contents
+
+    def exists(self, path: Any) -> Any:
+        """Return `os.path.exists(path)`, unknown for paths outside the launch."""
+        if not isinstance(path, str):
+            return Opaque("os.path.exists()")
+        path = path.rstrip("/")
+        if path in self._folders:
+            return True
+        folder, _, name = path.rpartition("/")
+        if folder in self._folders:
+            return name in self._folders[folder]
+        return Opaque("os.path.exists()")
+
+    def is_file(self, path: Any) -> Any:
+        """Return `os.path.isfile(path)`."""
+        if isinstance(path, str) and path.rstrip("/") in self._folders:
+            return False
+        return self.exists(path)
+
+    def is_directory(self, path: Any) -> Any:
+        """Return `os.path.isdir(path)`."""
+        return isinstance(path, str) and path.rstrip("/") in self._folders
+
+    def open(self, path: Any, *_: Any, **__: Any) -> Any:
+        """Return the file for `json.load`."""
+        return Text(self._contents[path]) if path in self._contents else Opaque("open()")
+
+
+def _load_json(file: Any) -> Any:
+    return deep_copy(file.content) if isinstance(file, Text) else Opaque("json.load()")
+
+
+def _field(**kwargs: Any) -> FieldSpec:
+    metadata = kwargs.get("metadata") or {}
+    validator = kwargs.get("validator", metadata.get("validator", []))
+    validators = validator if isinstance(validator, list) else [validator]
+    return FieldSpec(kwargs.get("default"), kwargs.get("default_factory"), validators)
+
+
+def _as_validated_field(validator: Any) -> Callable[..., FieldSpec]:
+    return lambda **kwargs: _field(validator=validator, **kwargs)
+
+
+def _warn(evaluator: Evaluator, args: list[Any], kwargs: dict[str, Any]) -> None:
+    evaluator.log.append(("warning", str(args[0])))
+
+
+def _join(*parts: Any) -> Any:
+    if not all(isinstance(part, str) for part in parts):
+        return Opaque("os.path.join()")
+    return "/".join(part.rstrip("/") for part in parts[:-1]) + "/" + parts[-1]
+
+
+def surroundings(variables: Mapping[str, str], files: Files) -> dict[str, Any]:
+    """Return what lies outside of the engine's own source."""
+    environment = Environment(variables)
+    logger = Logger()
+    scalar_types = Tokens()
+    return {
+        "torch": Torch(),
+        "logging.getLogger": lambda *_: logger,
+        "transformers.utils.logging.get_logger": lambda *_: logger,
+        "sglang.srt.utils.logger": logger,
+        "sglang.srt.utils.common.logger": logger,
+        "warnings.warn": Special(_warn),
+        "os.getenv": lambda name, default=None: variables.get(name, default),
+        "os.environ": environment,
+        "os.environ.get": lambda name, default=None: variables.get(name, default),
+        "os.path.exists": files.exists,
+        "os.path.isdir": files.is_directory,
+        "os.path.isfile": files.is_file,
+        "os.path.join": _join,
+        "os.path.abspath": lambda path: path,
+        "inspect.signature": Special(signature),
+        "pathlib.Path": lambda *parts: FilePath(files, "/".join(str(part) for part in parts)),
+        "packaging.version.parse": Version,
+        "packaging.version.Version": Version,
+        "os.PathLike": type("PathLike", (), {}),
+        "copy.deepcopy": deep_copy,
+        "copy.copy": lambda value: value,
+        "json.loads": json.loads,
+        "json.load": _load_json,
+        "math.sqrt": lambda value: value**0.5,
+        "math.log": __import__("math").log,
+        "typing.TYPE_CHECKING": False,
+        "enum.auto": lambda: object(),
+        "enum.Enum": object,
+        "enum.IntEnum": object,
+        "collections.OrderedDict": dict,
+        "dataclasses.field": _field,
+        "dataclasses.dataclass": Opaque("dataclass"),
+        "huggingface_hub.dataclasses.validated_field": _field,
+        "huggingface_hub.dataclasses.as_validated_field": _as_validated_field,
+        "sgl_kernel.scalar_type.scalar_types": scalar_types,
+        "sglang.srt.layers.quantization.scalar_type.scalar_types": scalar_types,
+        "builtins.open": files.open,
+    }

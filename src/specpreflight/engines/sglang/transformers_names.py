@@ -1,0 +1,186 @@
+"""The parts of transformers that are restated by hand: its lazy name spaces, and reading files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from specpreflight.engines.source.objects import Special, deep_copy
+from specpreflight.engines.source.values import Class, External, Opaque, raised
+from specpreflight.models.checkpoint import Checkpoint
+
+if TYPE_CHECKING:
+    from specpreflight.engines.source.evaluator import Evaluator
+
+_AUTO = "transformers.models.auto.configuration_auto"
+
+#: Where names of the top-level package live; configuration classes are found by their model type.
+_TOP_LEVEL = {
+    "AutoConfig": f"{_AUTO}.AutoConfig",
+    "CONFIG_MAPPING": f"{_AUTO}.CONFIG_MAPPING",
+    "PretrainedConfig": "transformers.configuration_utils.PretrainedConfig",
+    "PreTrainedConfig": "transformers.configuration_utils.PreTrainedConfig",
+    "GenerationConfig": "transformers.generation.configuration_utils.GenerationConfig",
+}
+
+
+class ConfigMapping(External):
+    """`CONFIG_MAPPING`: model type → configuration class, loaded when asked for.
+
+    Restates transformers `models/auto/configuration_auto.py`: `_LazyConfigMapping`, all releases.
+    """
+
+    def __init__(self) -> None:
+        self.registered: dict[str, Any] = {}
+        self._names: dict[str, str] | None = None
+
+    def names(self, evaluator: Evaluator) -> dict[str, str]:
+        """Return model type → class name, without what the engine registers."""
+        if self._names is None:
+            found = evaluator.find(f"{_AUTO}.CONFIG_MAPPING_NAMES")
+            self._names = dict(found) if isinstance(found, (dict, list)) else {}
+        return self._names
+
+    def subscript(self, evaluator: Evaluator, key: Any) -> Any:
+        """Return `CONFIG_MAPPING[key]`."""
+        if key in self.registered:
+            return self.registered[key]
+        names = self.names(evaluator)
+        if key not in names:
+            raise raised("KeyError", repr(key))
+        module = evaluator.call(evaluator.find(f"{_AUTO}.model_type_to_module_name"), [key], {})
+        found = evaluator.find(f"transformers.models.{module}.configuration_{module}.{names[key]}")
+        return found if isinstance(found, Class) else self.by_class_name(evaluator, names[key])
+
+    def by_class_name(self, evaluator: Evaluator, name: str) -> Any:
+        """Return `transformers.<name>` for a configuration class."""
+        for key, class_name in self.names(evaluator).items():
+            if class_name == name:
+                module = evaluator.call(
+                    evaluator.find(f"{_AUTO}.model_type_to_module_name"), [key], {}
+                )
+                found = evaluator.find(
+                    f"transformers.models.{module}.configuration_{module}.{name}"
+                )
+                if isinstance(found, Class):
+                    return found
+        return Opaque(f"transformers.{name}")
+
+    def attribute(self, evaluator: Evaluator, name: str) -> Any:
+        """Return a method of the mapping."""
+        if name == "register":
+            return Special(self._register)
+        if name == "keys":
+            return lambda: [*self.names(evaluator), *self.registered]
+        return Opaque(f"CONFIG_MAPPING.{name}")
+
+    def contains(self, evaluator: Evaluator, key: Any) -> bool:
+        """Return `key in CONFIG_MAPPING`."""
+        return key in self.registered or key in self.names(evaluator)
+
+    def _register(self, evaluator: Evaluator, args: list[Any], kwargs: dict[str, Any]) -> None:
+        key, cls = args
+        if key in self.names(evaluator) and not kwargs.get("exist_ok"):
+            raise raised(
+                "ValueError",
+                f"'{key}' is already used by a Transformers config, pick another name.",
+            )
+        self.registered[key] = cls
+
+
+class ConfigReader:
+    """`PretrainedConfig._get_config_dict`: a checkpoint's `config.json` as the engine reads it.
+
+    `checkpoints` maps the model paths of the launch to what was read there.
+    """
+
+    def __init__(self, checkpoints: Mapping[str, Checkpoint], *, v5: bool) -> None:
+        self._checkpoints = checkpoints
+        self._v5 = v5
+
+    def read(self, evaluator: Evaluator, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """Return `(config_dict, kwargs)`, or raise what a missing or broken file would."""
+        path = next(argument for argument in args if isinstance(argument, str))
+        for name in _READER_ARGUMENTS:
+            kwargs.pop(name, None)
+        checkpoint = self._checkpoints.get(path.rstrip("/"))
+        if checkpoint is None:
+            raise self._not_found(path)
+        if checkpoint.problem is not None:
+            raise self._unreadable(checkpoint, path)
+        config = deep_copy(checkpoint.config.root)
+        if not self._v5:
+            config["_commit_hash"] = None
+        return config, kwargs
+
+    def _unreadable(self, checkpoint: Checkpoint, path: str) -> Exception:
+        assert checkpoint.problem is not None
+        if checkpoint.problem.kind == "invalid":
+            return raised(
+                "OSError",
+                f"It looks like the config file at '{path.rstrip('/')}/config.json' is not a valid "
+                "JSON file.",
+            )
+        if checkpoint.directory is not None:
+            return raised(
+                "OSError",
+                f"{path} does not appear to have a file named config.json. Checkout "
+                f"'https://huggingface.co/{path}/tree/main' for available files.",
+            )
+        return self._not_found(path)
+
+    def _not_found(self, path: str) -> Exception:
+        if path.count("/") > 1 or path.startswith((".", "/")):
+            if self._v5:
+                return raised(
+                    "OSError",
+                    "Repo id must be in the form 'repo_name' or 'namespace/repo_name': "
+                    f"'{path}'. Use `repo_type` argument if needed.",
+                )
+            return raised(
+                "OSError",
+                f"Can't load the configuration of '{path}'. If you were trying to load it from "
+                "'https://huggingface.co/models', make sure you don't have a local directory with "
+                f"the same name. Otherwise, make sure '{path}' is the correct path to a directory "
+                "containing a config.json file",
+            )
+        return raised(
+            "OSError",
+            "We couldn't connect to 'https://huggingface.co' to load the files, and couldn't find "
+            "them in the cached files.\nCheck your internet connection or see how to run the "
+            "library in offline mode at "
+            "'https://huggingface.co/docs/transformers/installation#offline-mode'.",
+        )
+
+
+#: Arguments that `_get_config_dict` takes out of its keyword arguments.
+_READER_ARGUMENTS = (
+    "cache_dir", "force_download", "resume_download", "proxies", "token", "local_files_only",
+    "revision", "trust_remote_code", "subfolder", "_from_pipeline", "_from_auto", "_commit_hash",
+)  # fmt: skip
+
+
+def transformers_names(mapping: ConfigMapping, reader: ConfigReader) -> dict[str, Any]:
+    """Return what transformers contributes to the surroundings of the evaluated code."""
+    read = Special(reader.read)
+    return {
+        f"{_AUTO}.CONFIG_MAPPING": mapping,
+        "transformers.configuration_utils.PretrainedConfig._get_config_dict": read,
+        "transformers.configuration_utils.PreTrainedConfig._get_config_dict": read,
+        "transformers.configuration_utils.resolve_revision": lambda *_, **__: None,
+        "transformers.configuration_utils.is_torch_available": lambda: True,
+        "transformers.configuration_utils.is_timm_config_dict": lambda _: False,
+    }
+
+
+def top_level_name(evaluator: Evaluator, mapping: ConfigMapping, name: str) -> Any:
+    """Return `transformers.<name>`."""
+    if name in _TOP_LEVEL:
+        found = evaluator.find(_TOP_LEVEL[name])
+        if isinstance(found, Opaque) and name in ("PretrainedConfig", "PreTrainedConfig"):
+            other = "PreTrainedConfig" if name == "PretrainedConfig" else "PretrainedConfig"
+            return evaluator.find(_TOP_LEVEL[other])
+        return found
+    if name.endswith("Config"):
+        return mapping.by_class_name(evaluator, name)
+    return Opaque(f"transformers.{name}")

@@ -1,0 +1,100 @@
+"""Plain Python data and the built-in functions that evaluated code may use on it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from specpreflight.engines.source.values import (
+    Class,
+    Dtype,
+    Function,
+    Instance,
+    Opaque,
+    Raised,
+    raised,
+    raised_by_python,
+)
+
+_PLAIN = (
+    type(None), bool, int, float, str, bytes, list, dict, tuple, set, frozenset, Dtype, slice, range,
+)  # fmt: skip
+
+#: Built-in functions that only compute; those that see objects are in `objects.py`.
+_PURE: Mapping[str, Callable[..., Any]] = {
+    function.__name__: function
+    for function in (
+        abs, all, any, bool, dict, enumerate, float, frozenset, int, len, list, max, min, range,
+        repr, reversed, round, set, sorted, str, sum, tuple, zip,
+    )
+}  # fmt: skip
+
+#: Iterators are turned into lists, so that evaluated code may look at them twice.
+_LAZY = (enumerate, zip, reversed, map, filter)
+
+
+def is_plain(value: Any) -> bool:
+    """Return whether Python itself can compute with a value."""
+    return isinstance(value, _PLAIN)
+
+
+def call_python(function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """Call a Python function on plain data; its errors are those of the evaluated code.
+
+    An unknown argument makes the result unknown.
+    """
+    if any(isinstance(argument, Opaque) for argument in (*args, *kwargs.values())) and not getattr(
+        function, "takes_unknown", function in _CONTAINER_METHODS
+    ):
+        name = getattr(function, "__name__", repr(function))
+        return Opaque(f"{name}()")
+    try:
+        result = function(*args, **kwargs)
+        return list(result) if isinstance(result, _LAZY) else result
+    except Raised:
+        raise
+    except Exception as error:
+        raise raised_by_python(error) from error
+
+
+_CONTAINER_METHODS: frozenset[Any] = frozenset()
+
+
+def plain_attribute(value: Any, name: str) -> Any:
+    """Return a method of plain data."""
+    if name.startswith("__") or not is_plain(value):
+        raise raised("AttributeError", f"'{_type_name(value)}' object has no attribute '{name}'")
+    try:
+        attribute = getattr(value, name)
+    except AttributeError as error:
+        raise raised_by_python(error) from error
+    if isinstance(value, (dict, list, set)) and callable(attribute):
+        return _ContainerMethod(attribute)
+    return attribute
+
+
+class _ContainerMethod:
+    """A method of a list, dict or set; it may store unknown values."""
+
+    takes_unknown = True
+
+    def __init__(self, method: Callable[..., Any]) -> None:
+        self._method = method
+        self.__name__ = method.__name__
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        result = self._method(*args, **kwargs)
+        if self.__name__ in ("items", "keys", "values"):
+            return list(result)
+        return result
+
+
+def _type_name(value: Any) -> str:
+    if isinstance(value, Instance):
+        return value.cls.name
+    if isinstance(value, Class):
+        return "type"
+    return "function" if isinstance(value, Function) else type(value).__name__
+
+
+BUILTINS: dict[str, Any] = {"True": True, "False": False, "None": None, **_PURE}

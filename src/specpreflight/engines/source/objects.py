@@ -1,0 +1,539 @@
+"""Classes and objects of the evaluated source: order of bases, attributes, construction."""
+
+from __future__ import annotations
+
+import ast
+import copy
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from specpreflight.engines.source.modules import Definition, Module
+from specpreflight.engines.source.natives import BUILTINS, is_plain, plain_attribute
+from specpreflight.engines.source.strict import (
+    class_validators,
+    fields,
+    initialise_dataclass,
+    is_dataclass,
+    validate_field,
+)
+from specpreflight.engines.source.values import (
+    Class,
+    Dtype,
+    External,
+    Function,
+    Instance,
+    Method,
+    Opaque,
+    Raised,
+    Super,
+    raised,
+)
+
+if TYPE_CHECKING:
+    from specpreflight.engines.source.evaluator import Evaluator, Frame
+
+_ABSENT: Any = object()
+
+_OURS = (Function, Method, Class, External, Opaque)
+
+
+class Objects:
+    """The part of the evaluator that knows classes; mixed into `Evaluator`."""
+
+    if TYPE_CHECKING:
+        known: Mapping[str, Any]
+
+        def value(self, node: ast.expr, frame: Frame) -> Any: ...
+        def call(self, target: Any, args: list[Any], kwargs: dict[str, Any]) -> Any: ...
+        def statement(self, node: ast.stmt, frame: Frame) -> None: ...
+        def iterate(self, value: Any) -> list[Any]: ...
+
+    # definitions
+
+    def define(self, node: ast.FunctionDef, frame: Frame) -> Any:
+        """Return the function that a `def` statement makes."""
+        at_module = frame.function == "<module>"
+        scope = None if at_module else {**frame.outer, **frame.names}
+        function = Function(node, frame.module, node.name, frame.owner, scope=scope)
+        for decorator in node.decorator_list:
+            name = ast.unparse(decorator).split("(")[0].split(".")[-1]
+            if name in ("property", "cached_property"):
+                function.kind = "property"
+            elif name in ("classmethod", "staticmethod"):
+                function.kind = name
+            elif "cache" in name:
+                function.kind = "cached"
+            elif callable(wrap := self.value(decorator, frame)) and not isinstance(wrap, _OURS):
+                return self.call(wrap, [function], {})
+        return function
+
+    def define_class(self, node: ast.ClassDef, frame: Frame) -> Class:
+        """Return the class that a `class` statement makes; its body stays unevaluated."""
+        bases = tuple(self.value(base, frame) for base in node.bases)
+        methods = frame.module.methods.get(node.name, {})
+        if frame.function != "<module>":
+            nested = [inner for inner in node.body if isinstance(inner, ast.FunctionDef)]
+            methods = {inner.name: Definition(inner.name, parsed=[inner]) for inner in nested}
+        cls = Class(node.name, node, frame.module, bases, methods)
+        cls.order = (cls, *_merge([base for base in bases if isinstance(base, Class)]))
+        return cls
+
+    def class_attribute(self, cls: Class, name: str) -> Any:
+        """Return what a class's own body binds `name` to, `_ABSENT` where it does not."""
+        dotted = f"{cls.module.name}.{cls.name}.{name}"
+        if dotted in self.known:
+            return self.known[dotted]
+        if name in cls.attributes:
+            return cls.attributes[name]
+        from specpreflight.engines.source.evaluator import Frame
+
+        found = _ABSENT
+        frame = Frame(cls.module, cls.name, {}, cls)
+        for statement in cls.node.body:
+            match statement:
+                case ast.Assign() if any(_is_name(t, name) for t in statement.targets):
+                    found = self.value(statement.value, frame)
+                case ast.AnnAssign() if _is_name(statement.target, name) and statement.value:
+                    found = self.field_default(self.value(statement.value, frame))
+                case _:
+                    continue
+        if name in cls.methods:
+            found = self._method(cls, name)
+        if found is not _ABSENT:
+            cls.attributes[name] = found
+            if isinstance(found, Instance):
+                named = self.look_up(found.cls.order, "__set_name__")
+                if isinstance(named, Function):
+                    self.call(named, [found, cls, name], {})
+        return found
+
+    def _method(self, cls: Class, name: str) -> Any:
+        from specpreflight.engines.source.evaluator import Frame
+
+        found: Any = _ABSENT
+        for statement in cls.methods[name].statements:
+            assert isinstance(statement, ast.FunctionDef)
+            function = self.define(statement, Frame(cls.module, "<module>", {}, cls))
+            if _sets(statement, name) and isinstance(found, Function):
+                found.setter = function
+            else:
+                found = function
+        return found
+
+    def field_default(self, value: Any) -> Any:
+        """Return the default of a dataclass field that is written as `field(default=…)`."""
+        return value.default if isinstance(value, FieldSpec) else value
+
+    def look_up(self, order: tuple[Any, ...], name: str) -> Any:
+        """Return the first definition of `name` in an order of classes, or `_ABSENT`."""
+        for cls in order:
+            if (found := self.class_attribute(cls, name)) is not _ABSENT:
+                return found
+        return _ABSENT
+
+    def super_of(self, node: ast.Call, frame: Frame) -> Any:
+        """Return what `super()` or `super(Class, self)` gives."""
+        if node.args:
+            owner, subject = (self.value(argument, frame) for argument in node.args)
+        else:
+            owner, subject = frame.owner, next(iter(frame.names.values()), None)
+        return Super(owner, subject) if isinstance(owner, Class) else Opaque("super()")
+
+    # attributes
+
+    def get_attribute(self, subject: Any, name: str) -> Any:
+        """Return `subject.name`."""
+        if isinstance(subject, Instance):
+            return self._instance_attribute(subject, name)
+        if isinstance(subject, Class):
+            return self._static_attribute(subject, name)
+        if isinstance(subject, Super):
+            return self._super_attribute(subject, name)
+        if isinstance(subject, Opaque):
+            return self.opaque_attribute(subject, name)
+        if isinstance(subject, Raised):
+            return Opaque(f"exception.{name}")
+        if isinstance(subject, External):
+            return subject.attribute(self._evaluator(), name)
+        if isinstance(subject, Module):
+            return self.module_attribute(subject, name)
+        if isinstance(subject, (Function, Method)):
+            return _function_attribute(subject, name)
+        if isinstance(subject, type) and is_plain(name):
+            return getattr(subject, name, Opaque(f"{subject.__name__}.{name}"))
+        return plain_attribute(subject, name)
+
+    def opaque_attribute(self, subject: Opaque, name: str) -> Any:
+        """Return an attribute of something unknown."""
+        dotted = f"{subject.name}.{name}"
+        return self.known.get(dotted, Opaque(dotted))
+
+    def module_attribute(self, module: Any, name: str) -> Any:
+        """Return a name of a module."""
+        raise NotImplementedError
+
+    def _instance_attribute(self, subject: Instance, name: str) -> Any:
+        name = self.alias(subject.cls, name)
+        if name == "__class__":
+            return subject.cls
+        if name == "__dict__":
+            return subject.attributes
+        found = self.look_up(subject.cls.order, name)
+        if isinstance(found, Function) and found.kind == "property":
+            return self.call(found, [subject], {})
+        if name in subject.attributes:
+            return subject.attributes[name]
+        if found is _ABSENT:
+            fallback = self.look_up(subject.cls.order, "__getattr__")
+            if isinstance(fallback, Function):
+                return self.call(fallback, [subject, name], {})
+            if _inherits_unknown(subject.cls):
+                return Opaque(f"{subject.cls.name}.{name}")
+            raise raised("AttributeError", f"'{subject.cls.name}' object has no attribute '{name}'")
+        if isinstance(found, Function) and found.kind != "staticmethod":
+            return Method(found, subject.cls if found.kind == "classmethod" else subject)
+        return found
+
+    def _static_attribute(self, cls: Class, name: str) -> Any:
+        if name == "__name__":
+            return cls.name
+        if name == "__module__":
+            return cls.module.name
+        if name == "__class_validators__":
+            return class_validators(self._evaluator(), cls)
+        found = self.look_up(cls.order, name)
+        if found is _ABSENT:
+            if _inherits_unknown(cls):
+                return Opaque(f"{cls.name}.{name}")
+            if name == "__init__" and is_dataclass(cls):
+                return DataclassConstructor(cls)
+            raise raised("AttributeError", f"type object '{cls.name}' has no attribute '{name}'")
+        if isinstance(found, Function) and found.kind == "classmethod":
+            return Method(found, cls)
+        return found
+
+    def _super_attribute(self, subject: Super, name: str) -> Any:
+        cls = subject.subject.cls if isinstance(subject.subject, Instance) else subject.subject
+        order = cls.order[cls.order.index(subject.after) + 1 :]
+        found = self.look_up(order, name)
+        if isinstance(found, Function):
+            if found.kind == "property":
+                return self.call(found, [subject.subject], {})
+            return found if found.kind == "staticmethod" else Method(found, subject.subject)
+        if found is not _ABSENT:
+            return found
+        if name in ("__init__", "__post_init__"):
+            return _ConstructorOf(order, subject.subject)
+        return Opaque(f"super().{name}")
+
+    def set_attribute(self, subject: Any, name: str, value: Any) -> None:
+        """Do `subject.name = value`, with the checks of strict dataclasses."""
+        if isinstance(subject, Class):
+            subject.attributes[name] = value
+        if not isinstance(subject, Instance):
+            return
+        validate_field(self._evaluator(), subject.cls, name, value)
+        name = self.alias(subject.cls, name)
+        found = self.look_up(subject.cls.order, name)
+        if isinstance(found, Function) and found.kind == "property":
+            if found.setter is None:
+                raise raised(
+                    "AttributeError",
+                    f"property '{name}' of '{subject.cls.name}' object has no setter",
+                )
+            self.call(found.setter, [subject, value], {})
+        else:
+            subject.attributes[name] = value
+
+    def delete_attribute(self, subject: Any, name: str) -> None:
+        """Do `del subject.name`."""
+        if isinstance(subject, Instance):
+            name = self.alias(subject.cls, name)
+            if name not in subject.attributes:
+                raise raised(
+                    "AttributeError", f"'{subject.cls.name}' object has no attribute '{name}'"
+                )
+            del subject.attributes[name]
+
+    def alias(self, cls: Class, name: str) -> str:
+        """Apply a configuration class's attribute map.
+
+        transformers `configuration_utils.py`: `PreTrainedConfig.__getattribute__`, all releases.
+        """
+        if name == "attribute_map":
+            return name
+        mapping = self.look_up(cls.order, "attribute_map")
+        if isinstance(mapping, dict):
+            alias = mapping.get(name, name)
+            return alias if isinstance(alias, str) else name
+        return name
+
+    def has_attribute(self, subject: Any, name: str) -> bool | Opaque:
+        """Return `hasattr(subject, name)`."""
+        try:
+            found = self.get_attribute(subject, name)
+        except Raised as error:
+            if "AttributeError" not in error.bases:
+                raise
+            return False
+        if isinstance(subject, Opaque):
+            return Opaque(f"hasattr({subject!r}, {name!r})")
+        return not _is_guess(subject, name, found)
+
+    # construction
+
+    def instantiate(self, cls: Class, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """Return `cls(*args, **kwargs)`."""
+        special = self.known.get(f"{cls.module.name}.{cls.name}()")
+        if special is not None:
+            return self.call(special, args, kwargs)
+        instance = Instance(cls)
+        self.initialise(cls.order, instance, args, kwargs)
+        return instance
+
+    def initialise(
+        self, order: tuple[Any, ...], subject: Instance, args: list[Any], kwargs: dict[str, Any]
+    ) -> None:
+        """Run the constructor that the first class of `order` has or inherits."""
+        for cls in order:
+            found = self.class_attribute(cls, "__init__")
+            if isinstance(found, Function):
+                self.call(found, [subject, *args], kwargs)
+                return
+            if is_dataclass(cls):
+                initialise_dataclass(self._evaluator(), cls, subject, kwargs)
+                return
+        subject.attributes.update(kwargs)
+
+    def _evaluator(self) -> Evaluator:
+        from specpreflight.engines.source.evaluator import Evaluator
+
+        assert isinstance(self, Evaluator)
+        return self
+
+
+class FieldSpec:
+    """A dataclass field written as a call: its default and its own validators."""
+
+    def __init__(self, default: Any, factory: Any, validators: list[Any]) -> None:
+        self.default = default
+        self.factory = factory
+        self.validators = validators
+
+
+class DataclassConstructor(External):
+    """`Class.__init__` where `dataclass` makes it."""
+
+    def __init__(self, cls: Class) -> None:
+        self.cls = cls
+
+
+class _ConstructorOf(External):
+    """`super().__init__` where no class above defines one by name."""
+
+    def __init__(self, order: tuple[Any, ...], subject: Instance) -> None:
+        self._order = order
+        self._subject = subject
+
+    def evaluate(self, evaluator: Evaluator, args: list[Any], kwargs: dict[str, Any]) -> None:
+        evaluator.initialise(self._order, self._subject, args, kwargs)
+
+
+class Special(External):
+    """A built-in function that needs the evaluator."""
+
+    def __init__(self, function: Callable[[Evaluator, list[Any], dict[str, Any]], Any]) -> None:
+        self._function = function
+
+    def evaluate(self, evaluator: Evaluator, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        return self._function(evaluator, args, kwargs)
+
+
+def _function_attribute(subject: Function | Method, name: str) -> Any:
+    if name == "__name__":
+        return subject.name
+    if name == "__func__" and isinstance(subject, Method):
+        return subject.function
+    return Opaque(f"function.{name}")
+
+
+def _class_method(evaluator: Evaluator, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    function = args[0]
+    return replace(function, kind="classmethod") if isinstance(function, Function) else function
+
+
+def _getattr(evaluator: Evaluator, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    subject, name, *default = args
+    if isinstance(name, Opaque):
+        return Opaque("getattr()")
+    try:
+        found = evaluator.get_attribute(subject, name)
+    except Raised as error:
+        if default and "AttributeError" in error.bases:
+            return default[0]
+        raise
+    return default[0] if default and _is_guess(subject, name, found) else found
+
+
+def _is_instance(evaluator: Evaluator, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    value, kinds = args
+    if isinstance(value, Opaque):
+        return Opaque("isinstance()")
+    return any(_is_a(value, kind) for kind in (kinds if isinstance(kinds, tuple) else (kinds,)))
+
+
+def _is_a(value: Any, kind: Any) -> bool:
+    if isinstance(kind, Class):
+        return isinstance(value, Instance) and kind in value.cls.order
+    if isinstance(kind, type):
+        return isinstance(value, kind)
+    return False
+
+
+def _is_subclass(evaluator: Evaluator, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    value, kind = args
+    return isinstance(value, Class) and kind in value.order
+
+
+def _vars(evaluator: Evaluator, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    subject = args[0]
+    return subject.attributes if isinstance(subject, Instance) else Opaque("vars()")
+
+
+def _type(evaluator: Evaluator, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    subject = args[0]
+    if isinstance(subject, Instance):
+        return subject.cls
+    return subject if isinstance(subject, Opaque) else type(subject)
+
+
+def _callable(evaluator: Evaluator, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    subject = args[0]
+    return isinstance(subject, (Function, Method, Class)) or callable(subject)
+
+
+class Signature(External):
+    """What `inspect.signature` gives; only the names of the parameters are known."""
+
+    def __init__(self, names: list[str]) -> None:
+        self._names = names
+
+    def attribute(self, evaluator: Evaluator, name: str) -> Any:
+        """Return the parameters by name."""
+        return dict.fromkeys(self._names) if name == "parameters" else Opaque(f"signature.{name}")
+
+
+def signature(evaluator: Evaluator, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """Return `inspect.signature(function)`."""
+    function = args[0]
+    if isinstance(function, DataclassConstructor):
+        return Signature(["self", *(field.name for field in fields(function.cls))])
+    if isinstance(function, Function):
+        spec = function.node.args
+        extra = [argument for argument in (spec.vararg, spec.kwarg) if argument is not None]
+        everything = [*spec.posonlyargs, *spec.args, *spec.kwonlyargs, *extra]
+        return Signature([argument.arg for argument in everything])
+    return Opaque("inspect.signature()")
+
+
+def _filter(evaluator: Evaluator, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    test, items = args
+    return [item for item in evaluator.iterate(items) if _keeps(evaluator, test, item)]
+
+
+def _keeps(evaluator: Evaluator, test: Any, item: Any) -> bool:
+    return bool(item if test is None else evaluator.truth(evaluator.call(test, [item], {})))
+
+
+def _map(evaluator: Evaluator, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    return [evaluator.call(args[0], [item], {}) for item in evaluator.iterate(args[1])]
+
+
+def _set(evaluator: Evaluator, args: list[Any], kwargs: dict[str, Any]) -> None:
+    evaluator.set_attribute(args[0], args[1], args[2])
+
+
+def _has(evaluator: Evaluator, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    return evaluator.has_attribute(args[0], args[1])
+
+
+def deep_copy(value: Any) -> Any:
+    """Return `copy.deepcopy(value)`; classes and functions stay what they are."""
+    if isinstance(value, Instance):
+        return Instance(value.cls, {k: deep_copy(v) for k, v in value.attributes.items()})
+    if isinstance(value, dict):
+        return {key: deep_copy(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(deep_copy(item) for item in value)
+    return copy.copy(value) if isinstance(value, set) else value
+
+
+BUILTINS.update(
+    {
+        "getattr": Special(_getattr),
+        "setattr": Special(_set),
+        "hasattr": Special(_has),
+        "isinstance": Special(_is_instance),
+        "issubclass": Special(_is_subclass),
+        "vars": Special(_vars),
+        "type": Special(_type),
+        "callable": Special(_callable),
+        "classmethod": Special(_class_method),
+        "filter": Special(_filter),
+        "map": Special(_map),
+        "int": int,
+        "object": object,
+    }
+)
+
+
+def _merge(bases: list[Class]) -> Iterator[Class]:
+    """Yield the classes above, each after all of its subclasses (C3 for what occurs here)."""
+    sequences = [list(base.order) for base in bases]
+    while sequences := [sequence for sequence in sequences if sequence]:
+        head = next(
+            (
+                sequence[0]
+                for sequence in sequences
+                if not any(sequence[0] in other[1:] for other in sequences)
+            ),
+            sequences[0][0],
+        )
+        yield head
+        sequences = [[item for item in sequence if item is not head] for sequence in sequences]
+
+
+def _sets(node: ast.FunctionDef, name: str) -> bool:
+    return any(ast.unparse(decorator) == f"{name}.setter" for decorator in node.decorator_list)
+
+
+def _is_name(node: ast.expr, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
+
+
+def _inherits_unknown(cls: Class) -> bool:
+    """Return whether a base class is not at hand, other than a few known to add nothing."""
+    return any(
+        isinstance(base, Opaque) and base.name.rpartition(".")[2] not in _HARMLESS_BASES
+        for ancestor in cls.order
+        for base in ancestor.bases
+    )
+
+
+_HARMLESS_BASES = frozenset({"PushToHubMixin", "ABC", "object", "Protocol", "Generic"})
+
+
+def _is_guess(subject: Any, name: str, found: Any) -> bool:
+    """Return whether an attribute would have to come from a base class that is not at hand.
+
+    Code that asks with a default (`hasattr`, three-argument `getattr`) is told that it is absent.
+    """
+    return (
+        isinstance(subject, Instance)
+        and isinstance(found, Opaque)
+        and found.name == f"{subject.cls.name}.{name}"
+    )
+
+
+__all__ = ["Dtype", "FieldSpec", "Objects", "Special", "deep_copy"]

@@ -1,0 +1,348 @@
+"""Strict dataclasses: how configuration classes of transformers 5 are built and checked.
+
+Restates huggingface_hub `dataclasses.py` (`strict`, `type_validator` and its kin) and transformers
+`configuration_utils.py` (`wrap_init_to_accept_kwargs`, `PreTrainedConfig.__init_subclass__`),
+which SGLang meets from 0.5.10 on (0.5.6.post1 for one release).
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from specpreflight.engines.source.values import Class, Function, Instance, Opaque, Raised, raised
+
+if TYPE_CHECKING:
+    from specpreflight.engines.source.evaluator import Evaluator
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A field: the annotation (`None` where annotations are strings) and how its value is made."""
+
+    name: str
+    annotation: ast.expr | None
+    default: ast.expr | None
+    owner: Class
+
+
+def is_dataclass(cls: Class) -> bool:
+    """Return whether a class gets its constructor from `dataclass`: all subclasses of a strict one.
+
+    transformers 5: `PreTrainedConfig.__init_subclass__` makes one of every configuration class.
+    """
+    return any("dataclass" in name for ancestor in cls.order for name in _decorators(ancestor))
+
+
+def initialise_dataclass(
+    evaluator: Evaluator, cls: Class, subject: Instance, kwargs: dict[str, Any]
+) -> None:
+    """Set the fields, hand the rest to `__post_init__`, then run the class's validators."""
+    names = set()
+    for field in fields(cls):
+        names.add(field.name)
+        if field.name in kwargs:
+            evaluator.set_attribute(subject, field.name, kwargs[field.name])
+        elif field.default is None:
+            raise raised("TypeError", f"Missing required field - '{field.name}'")
+        else:
+            evaluator.set_attribute(subject, field.name, _default(evaluator, field))
+    rest = {name: value for name, value in kwargs.items() if name not in names}
+    found = evaluator.look_up(subject.cls.order, "__post_init__")
+    if isinstance(found, Function):
+        evaluator.call(found, [subject], rest)
+    else:
+        for name, value in rest.items():
+            evaluator.set_attribute(subject, name, value)
+    if (checked := _strict_class(cls)) is not None:
+        _validate(evaluator, checked, subject)
+
+
+def _default(evaluator: Evaluator, field: Field) -> Any:
+    from specpreflight.engines.source.evaluator import Frame
+    from specpreflight.engines.source.objects import FieldSpec, deep_copy
+
+    assert field.default is not None
+    value = evaluator.value(
+        field.default, Frame(field.owner.module, field.owner.name, {}, field.owner)
+    )
+    if isinstance(value, FieldSpec):
+        return evaluator.call(value.factory, [], {}) if value.factory else value.default
+    return deep_copy(value)
+
+
+def fields(cls: Class) -> Iterator[Field]:
+    """Yield the fields of a class and its bases in the order of `dataclasses.fields`."""
+    found: dict[str, Field] = {}
+    for ancestor in reversed(cls.order):
+        for statement in ancestor.node.body:
+            if not isinstance(statement, ast.AnnAssign):
+                continue
+            if not isinstance(statement.target, ast.Name):
+                continue
+            if "ClassVar" in ast.unparse(statement.annotation):
+                continue
+            name = statement.target.id
+            annotation = None if ancestor.module.strings else statement.annotation
+            found[name] = Field(name, annotation, statement.value, ancestor)
+        for name, value in _plain_overrides(ancestor):
+            if name in found:
+                before = found[name]
+                found[name] = Field(name, before.annotation, value, ancestor)
+    yield from found.values()
+
+
+def _plain_overrides(cls: Class) -> Iterator[tuple[str, ast.expr]]:
+    for statement in cls.node.body:
+        if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+            target = statement.targets[0]
+            if isinstance(target, ast.Name):
+                yield target.id, statement.value
+
+
+def _decorators(cls: Class) -> Iterator[str]:
+    for decorator in cls.node.decorator_list:
+        yield ast.unparse(decorator).split("(")[0].split(".")[-1]
+
+
+def _strict_class(cls: Class) -> Class | None:
+    """Return the class whose validators run: the nearest one that is decorated `@strict`."""
+    return next((a for a in cls.order if "strict" in _decorators(a)), None)
+
+
+def class_validators(evaluator: Evaluator, cls: Class) -> list[Any]:
+    """Return the methods `validate_*` of a strict class, as they were when it was decorated."""
+    if "__class_validators__" not in cls.attributes:
+        names = {
+            name
+            for ancestor in cls.order
+            for name in ancestor.methods
+            if name.startswith("validate_")
+        }
+        found = [evaluator.look_up(cls.order, name) for name in sorted(names)]
+        cls.attributes["__class_validators__"] = found
+    validators: list[Any] = cls.attributes["__class_validators__"]
+    return validators
+
+
+def _validate(evaluator: Evaluator, cls: Class, subject: Instance) -> None:
+    for validator in class_validators(evaluator, cls):
+        try:
+            evaluator.call(validator, [subject], {})
+        except Raised as error:
+            if not error.bases & {"ValueError", "TypeError"}:
+                raise
+            wrapped = raised(
+                "StrictDataclassClassValidationError",
+                f"Class validation error for validator '{validator.name}':\n"
+                f"    {error.name}: {error.message}",
+            )
+            wrapped.frames = error.frames
+            raise wrapped from error
+
+
+def validate_field(evaluator: Evaluator, cls: Class, name: str, value: Any) -> None:
+    """Check a value against the declared type of a field; classes without `@strict` check nothing."""
+    checked = _strict_class(cls)
+    if checked is None:
+        return
+    field = _fields_by_name(checked).get(name)
+    if field is None:
+        return
+    try:
+        if field.annotation is not None:
+            check_type(evaluator, field, name, value, field.annotation)
+        _run_validators(evaluator, field, value)
+    except Raised as error:
+        if not error.bases & {"ValueError", "TypeError"}:
+            raise
+        raise raised(
+            "StrictDataclassFieldValidationError",
+            f"Validation error for field '{name}':\n    {error.name}: {error.message}",
+        ) from error
+
+
+def _fields_by_name(cls: Class) -> dict[str, Field]:
+    known = cls.attributes.get("<fields>")
+    if known is None:
+        known = cls.attributes["<fields>"] = {field.name: field for field in fields(cls)}
+    result: dict[str, Field] = known
+    return result
+
+
+def _run_validators(evaluator: Evaluator, field: Field, value: Any) -> None:
+    from specpreflight.engines.source.evaluator import Frame
+    from specpreflight.engines.source.objects import FieldSpec
+
+    if isinstance(field.default, ast.Call):
+        spec = evaluator.value(
+            field.default, Frame(field.owner.module, field.owner.name, {}, field.owner)
+        )
+        if isinstance(spec, FieldSpec):
+            for validator in spec.validators:
+                evaluator.call(validator, [value], {})
+
+
+def check_type(
+    evaluator: Evaluator, field: Field, name: str, value: Any, annotation: ast.expr
+) -> None:
+    """Restate `type_validator`: raise the `TypeError` it would, with its text."""
+    if isinstance(value, Opaque):
+        return
+    match annotation:
+        case ast.BinOp(op=ast.BitOr()):
+            _check_union(evaluator, field, name, value, list(_alternatives(annotation)))
+        case ast.Subscript(value=head, slice=argument):
+            _check_generic(evaluator, field, name, value, ast.unparse(head), argument)
+        case ast.Constant(value=None):
+            if value is not None:
+                raise _mismatch(f"Field '{name}' expected None, got {type(value).__name__}")
+        case ast.Constant():
+            return
+        case _:
+            _check_simple(evaluator, field, name, value, annotation)
+
+
+def _alternatives(annotation: ast.expr) -> Iterator[ast.expr]:
+    if isinstance(annotation, ast.BinOp):
+        yield from _alternatives(annotation.left)
+        yield from _alternatives(annotation.right)
+    else:
+        yield annotation
+
+
+def _check_union(
+    evaluator: Evaluator, field: Field, name: str, value: Any, kinds: list[ast.expr]
+) -> None:
+    errors = []
+    for kind in kinds:
+        is_none = isinstance(kind, ast.Constant) and kind.value is None
+        try:
+            if is_none:
+                _check_instance(name, value, type(None))
+            else:
+                check_type(evaluator, field, name, value, kind)
+        except Raised as error:
+            errors.append(error.message)
+        else:
+            return
+    shown = ", ".join(_shown(evaluator, field, kind) for kind in kinds)
+    raise _mismatch(
+        f"Field '{name}' with value {value!r} doesn't match any type in ({shown}). "
+        f"Errors: {'; '.join(errors)}"
+    )
+
+
+def _check_generic(
+    evaluator: Evaluator, field: Field, name: str, value: Any, head: str, argument: ast.expr
+) -> None:
+    arguments = list(argument.elts) if isinstance(argument, ast.Tuple) else [argument]
+    kind = head.rpartition(".")[2].lower()
+    if kind == "optional":
+        _check_union(evaluator, field, name, value, [*arguments, ast.Constant(None)])
+    elif kind == "union":
+        _check_union(evaluator, field, name, value, arguments)
+    elif kind == "literal":
+        allowed = tuple(ast.literal_eval(item) for item in arguments)
+        if value not in allowed or isinstance(value, bool) not in {
+            isinstance(item, bool) for item in allowed
+        }:
+            raise _mismatch(f"Field '{name}' expected one of {allowed}, got {value}")
+    elif kind in ("list", "sequence"):
+        _check_items(evaluator, field, name, value, kind, arguments)
+    elif kind == "dict":
+        _check_dict(evaluator, field, name, value, arguments)
+    elif kind == "tuple":
+        _check_tuple(evaluator, field, name, value, arguments)
+
+
+def _check_items(
+    evaluator: Evaluator, field: Field, name: str, value: Any, kind: str, arguments: list[ast.expr]
+) -> None:
+    wanted: tuple[type, ...] = (list,) if kind == "list" else (list, tuple, str)
+    if not isinstance(value, wanted):
+        label = "a list" if kind == "list" else "a Sequence"
+        raise _mismatch(f"Field '{name}' expected {label}, got {type(value).__name__}")
+    for index, item in enumerate(value):
+        try:
+            check_type(evaluator, field, f"{name}[{index}]", item, arguments[0])
+        except Raised as error:
+            raise _mismatch(f"Invalid item at index {index} in {kind} '{name}'") from error
+
+
+def _check_dict(
+    evaluator: Evaluator, field: Field, name: str, value: Any, arguments: list[ast.expr]
+) -> None:
+    if not isinstance(value, dict):
+        raise _mismatch(f"Field '{name}' expected a dict, got {type(value).__name__}")
+    for key, item in value.items():
+        try:
+            check_type(evaluator, field, f"{name}.key", key, arguments[0])
+            check_type(evaluator, field, f"{name}[{key!r}]", item, arguments[1])
+        except Raised as error:
+            raise _mismatch(f"Invalid key or value in dict '{name}'") from error
+
+
+def _check_tuple(
+    evaluator: Evaluator, field: Field, name: str, value: Any, arguments: list[ast.expr]
+) -> None:
+    if not isinstance(value, tuple):
+        raise _mismatch(f"Field '{name}' expected a tuple, got {type(value).__name__}")
+    if len(arguments) == 2 and ast.unparse(arguments[1]) == "...":
+        arguments = [arguments[0]] * len(value)
+    elif len(arguments) != len(value):
+        raise _mismatch(
+            f"Field '{name}' expected a tuple of length {len(arguments)}, got {len(value)}"
+        )
+    for index, (item, kind) in enumerate(zip(value, arguments, strict=True)):
+        try:
+            check_type(evaluator, field, f"{name}[{index}]", item, kind)
+        except Raised as error:
+            raise _mismatch(f"Invalid item at index {index} in tuple '{name}'") from error
+
+
+def _check_simple(
+    evaluator: Evaluator, field: Field, name: str, value: Any, annotation: ast.expr
+) -> None:
+    kind = _kind(evaluator, field, annotation)
+    if isinstance(kind, type):
+        _check_instance(name, value, kind)
+    elif isinstance(kind, Class):
+        if any(ast.unparse(base).endswith("TypedDict") for base in kind.node.bases):
+            raise _mismatch("TypedDict does not support instance and class checks")
+        if not (isinstance(value, Instance) and kind in value.cls.order):
+            raise _mismatch(
+                f"Field '{name}' expected {kind.name}, got {_name_of(value)} (value: {value!r})"
+            )
+
+
+def _check_instance(name: str, value: Any, kind: type) -> None:
+    wrong_bool = kind is int and isinstance(value, bool)
+    if wrong_bool or not isinstance(value, kind):
+        raise _mismatch(
+            f"Field '{name}' expected {kind.__name__}, got {_name_of(value)} (value: {value!r})"
+        )
+
+
+def _kind(evaluator: Evaluator, field: Field, annotation: ast.expr) -> Any:
+    from specpreflight.engines.source.evaluator import Frame
+
+    return evaluator.value(annotation, Frame(field.owner.module, field.owner.name, {}, field.owner))
+
+
+def _shown(evaluator: Evaluator, field: Field, kind: ast.expr) -> str:
+    if isinstance(kind, ast.Constant) and kind.value is None:
+        return "<class 'NoneType'>"
+    if isinstance(kind, ast.Subscript):
+        return ast.unparse(kind)
+    return repr(_kind(evaluator, field, kind))
+
+
+def _name_of(value: Any) -> str:
+    return value.cls.name if isinstance(value, Instance) else type(value).__name__
+
+
+def _mismatch(message: str) -> Raised:
+    return raised("TypeError", message)

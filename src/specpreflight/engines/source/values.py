@@ -1,0 +1,174 @@
+"""What evaluated code works with besides plain Python data."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from specpreflight.engines.source.evaluator import Evaluator
+    from specpreflight.engines.source.modules import Definition, Module
+
+
+@dataclass(frozen=True, slots=True)
+class Opaque:
+    """A value that is not known, and where it would have come from (`torch.cuda.is_available()`)."""
+
+    name: str
+
+    def __repr__(self) -> str:
+        return f"<unknown: {self.name}>"
+
+    def __bool__(self) -> bool:
+        raise TypeError(f"the truth of {self.name} is unknown")
+
+
+@dataclass(frozen=True, slots=True)
+class Dtype:
+    """A `torch.dtype`."""
+
+    name: str
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+
+@dataclass(eq=False, slots=True)
+class Function:
+    """A function or method of the evaluated source.
+
+    `owner` is the class whose body defines it (for `super()`), `kind` what its decorators make of
+    it: `function`, `property`, `classmethod`, `staticmethod` or `cached` (an `lru_cache`).
+    """
+
+    node: ast.FunctionDef | ast.Lambda
+    module: Module
+    name: str
+    owner: Class | None = None
+    kind: str = "function"
+    setter: Function | None = None
+    scope: Mapping[str, Any] | None = None
+    cache: dict[Any, Any] = field(default_factory=dict)
+
+
+@dataclass(eq=False)
+class Class:
+    """A class of the evaluated source; its body is evaluated name by name, when asked for.
+
+    `node` is the class without its methods, which are in `methods`.
+    """
+
+    name: str
+    node: ast.ClassDef
+    module: Module
+    bases: tuple[Any, ...]
+    methods: Mapping[str, Definition]
+    attributes: dict[str, Any] = field(default_factory=dict)
+    order: tuple[Any, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"<class '{self.module.name}.{self.name}'>"
+
+
+@dataclass(eq=False)
+class Instance:
+    """An object of an evaluated class."""
+
+    cls: Class
+    attributes: dict[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        return f"<{self.cls.name} object>"
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A function bound to an object or, for class methods, a class."""
+
+    function: Function
+    subject: Any
+
+    @property
+    def name(self) -> str:
+        """The name of the function."""
+        return self.function.name
+
+
+@dataclass(frozen=True, slots=True)
+class Super:
+    """What `super()` gives: attribute look-up that starts after `after` in the object's order."""
+
+    after: Class
+    subject: Any
+
+
+class External:
+    """Something outside of the evaluated source that answers for itself.
+
+    Subclasses override what evaluated code may do with them; the rest is unknown.
+    """
+
+    def evaluate(self, evaluator: Evaluator, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """Return what calling it gives."""
+        return Opaque(f"{type(self).__name__}()")
+
+    def attribute(self, evaluator: Evaluator, name: str) -> Any:
+        """Return its attribute `name`."""
+        return Opaque(f"{type(self).__name__}.{name}")
+
+    def subscript(self, evaluator: Evaluator, key: Any) -> Any:
+        """Return its item `key`."""
+        return Opaque(f"{type(self).__name__}[{key!r}]")
+
+    def contains(self, evaluator: Evaluator, item: Any) -> Any:
+        """Return whether `item in` it."""
+        return Opaque(f"{item!r} in {type(self).__name__}")
+
+
+class Raised(Exception):
+    """An exception that the evaluated code raises.
+
+    Attributes:
+        name: its class name.
+        message: `str()` of it.
+        bases: the names of the classes it is an instance of.
+        frames: `module:function` from the outermost call to the place of the `raise`.
+    """
+
+    def __init__(self, name: str, message: str, bases: frozenset[str]) -> None:
+        super().__init__(f"{name}: {message}")
+        self.name = name
+        self.message = message
+        self.bases = bases
+        self.frames: list[str] = []
+
+
+#: Exceptions of other packages that the evaluated code raises or catches, and their base classes.
+_FOREIGN_EXCEPTIONS = {
+    "StrictDataclassFieldValidationError": ("StrictDataclassError", "Exception"),
+    "StrictDataclassClassValidationError": ("StrictDataclassError", "Exception"),
+    "HFValidationError": ("ValueError", "Exception"),
+    "JSONDecodeError": ("ValueError", "Exception"),
+}
+
+
+def exception_bases(name: str) -> frozenset[str]:
+    """Return the class names that an `except` clause may name to catch `name`."""
+    known = getattr(builtins, name, None)
+    if isinstance(known, type) and issubclass(known, BaseException):
+        return frozenset(base.__name__ for base in known.__mro__)
+    return frozenset({name, *_FOREIGN_EXCEPTIONS.get(name, ("Exception",)), "BaseException"})
+
+
+def raised(name: str, message: str) -> Raised:
+    """Return the exception `name(message)` as evaluated code would raise it."""
+    return Raised(name, message, exception_bases(name))
+
+
+def raised_by_python(error: Exception) -> Raised:
+    """Return what an operation on plain data raised, as if the evaluated code had raised it."""
+    message = str(error)
+    return Raised(type(error).__name__, message, exception_bases(type(error).__name__))
