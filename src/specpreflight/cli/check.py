@@ -15,6 +15,7 @@ import click
 from specpreflight.models.finding import Ignored, Severity
 
 if TYPE_CHECKING:
+    from specpreflight.models.checkpoint import Problem
     from specpreflight.models.launch import Launch
     from specpreflight.models.report import Report
 
@@ -147,6 +148,9 @@ def run_check(options: Options) -> int:
     from specpreflight.cli.loading import load_launches
 
     launches = load_launches(options)
+    unreadable = report_problems(launches)
+    if unreadable and options.form == "text":
+        return InputError.exit_code
     if options.action != "report":
         from specpreflight.cli.fixing import fix_launches
 
@@ -163,22 +167,22 @@ def exit_code(reports: Sequence[Report], launches: Sequence[Launch], options: Op
             click.echo(f"specpreflight: internal error: {failure}", err=True)
     if any(report.internal_errors for report in reports):
         return 3
-    if report_problems(launches):
-        return 4
+    if any(_problems(launch) for launch in launches):
+        return InputError.exit_code
     return int(any(report.fails(options.fail_on) for report in reports))
 
 
 def report_problems(launches: Sequence[Launch]) -> bool:
-    """Write a line to stderr for each checkpoint that could not be read."""
-    lines = {
-        checkpoint.problem.message: checkpoint.problem.hint
-        for launch in launches
-        for checkpoint in (launch.target, launch.draft)
-        if checkpoint is not None and checkpoint.problem is not None
-    }
-    for message, hint in lines.items():
-        click.echo(f"specpreflight: {message}" + (f"\n  {hint}" if hint else ""), err=True)
-    return bool(lines)
+    """Write a line to stderr for each checkpoint that could not be read, and tell if any was."""
+    problems = dict.fromkeys(problem for launch in launches for problem in _problems(launch))
+    for problem in problems:
+        report_error(InputError(problem.message, hint=problem.hint))
+    return bool(problems)
+
+
+def _problems(launch: Launch) -> list[Problem]:
+    checkpoints = (launch.target, launch.draft)
+    return [one.problem for one in checkpoints if one is not None and one.problem is not None]
 
 
 def write_reports(reports: Sequence[Report], options: Options, *, to_stderr: bool = False) -> None:

@@ -1,0 +1,58 @@
+"""A local check stays light: what it must not import, and what it never opens."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "kimi-k2.5-eagle3"
+
+#: DESIGN's budget table, and what else a check has no use for.
+FORBIDDEN = (
+    "asyncio", "huggingface_hub", "httpx", "requests", "urllib3", "importlib.metadata", "yaml",
+    "ruamel", "torch", "transformers", "sglang", "pydantic", "rich", "packaging", "fsspec",
+)  # fmt: skip
+
+
+def imported(*words: str) -> set[str]:
+    code = (
+        "import json, sys\n"
+        "from specpreflight.cli import main\n"
+        "try:\n    main(sys.argv[1:])\n"
+        "except SystemExit:\n    pass\n"
+        "print(json.dumps(sorted(sys.modules)), file=sys.stderr)\n"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", code, *words], capture_output=True, text=True, check=True
+    )
+    return set(json.loads(ran.stderr.splitlines()[-1]))
+
+
+@pytest.mark.parametrize(
+    "options",
+    [("--format", "json"), ("--format", "text"), ("--fix", "--select-fix", "rope-theta-differs")],
+)
+def test_local_check(options: tuple[str, ...]) -> None:
+    modules = imported("check", str(EXAMPLE / "target"), str(EXAMPLE / "draft"), *options)
+    assert not modules & set(FORBIDDEN)
+
+
+def test_engine_that_is_not_asked_for_is_not_loaded() -> None:
+    modules = imported("check", str(EXAMPLE / "target"), str(EXAMPLE / "draft"))
+    assert not any(name.startswith("specpreflight.engines.vllm") for name in modules)
+
+
+def test_colour_imports_rich_and_nothing_else_of_these() -> None:
+    modules = imported(
+        "check", str(EXAMPLE / "target"), str(EXAMPLE / "draft"), "--color", "always"
+    )
+    assert modules & set(FORBIDDEN) == {"rich"}
+
+
+def test_version_imports_neither_rules_nor_engines() -> None:
+    modules = {name for name in imported("--version") if name.startswith("specpreflight")}
+    assert modules == {"specpreflight", "specpreflight.cli", "specpreflight.errors"}
