@@ -16,6 +16,8 @@ from specpreflight.errors import SpecpreflightError
 _COMMANDS = {
     "check": ("check", "Say what will stop a launch, and why; write the fix."),
     "keys": ("keys", "Say which tensors of a draft an engine's loader takes."),
+    "undo": ("undo", "Restore what the last fix in a checkpoint replaced."),
+    "history": ("history", "List what was fixed in a checkpoint."),
     "rules": ("rules", "List all rules."),
     "explain": ("rules", "Print a rule's page."),
 }

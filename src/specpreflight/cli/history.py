@@ -1,0 +1,48 @@
+"""`specpreflight history`: list what was fixed in a checkpoint."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from specpreflight.fixes.undo import Entry
+
+
+@click.command()
+@click.argument("path", metavar="DIRECTORY")
+@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
+def history(path: str, form: str) -> None:
+    """List the fixes that were written in a checkpoint DIRECTORY, oldest first."""
+    from specpreflight.cli.undo import checkpoint_directory
+    from specpreflight.fixes.undo import read_history
+
+    directory = checkpoint_directory(path)
+    entries = read_history(directory)
+    if form == "json":
+        click.echo(json.dumps([{**asdict(one.record), "state": one.state} for one in entries]))
+    else:
+        click.echo(render_history(directory, entries))
+
+
+def render_history(directory: str, entries: Sequence[Entry]) -> str:
+    """Return the journal as lines: number, time, what was done, what became of it."""
+    if not entries:
+        return f"{directory}: nothing was fixed here"
+    return "\n".join(line for entry in entries for line in _lines(entry))
+
+
+def _lines(entry: Entry) -> list[str]:
+    record = entry.record
+    if record.action == "undo":
+        return [f"{record.number:4}  {record.time}  undo of {record.undoes}  [{entry.state}]"]
+    lines = [f"{record.number:4}  {record.time}  {', '.join(record.rules)}  [{entry.state}]"]
+    for edit in record.edits:
+        before = json.dumps(edit["before"]) if "before" in edit else "no key"
+        after = json.dumps(edit["after"]) if "after" in edit else "removed"
+        lines.append(f"      {record.file} {edit['pointer']}: {before} -> {after}")
+    return lines
