@@ -76,7 +76,17 @@ class Option:
 
     def named(self) -> str:
         """Return the name in argparse's messages (`--model-path/--model`)."""
-        return "/".join(self.spellings) or self.dest
+        return "/".join(self.all_spellings()) or self.dest
+
+    def all_spellings(self) -> tuple[str, ...]:
+        """Return the spellings with the `--no-` forms that `BooleanOptionalAction` adds."""
+        if self.action != "boolean_optional":
+            return self.spellings
+        return tuple(
+            spelling
+            for plain in self.spellings
+            for spelling in ((plain, "--no-" + plain[2:]) if plain[:2] == "--" else (plain,))
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,15 +185,7 @@ def canonical_option(word: str, options: Sequence[Option]) -> Option | None:
 
 def index_options(options: Sequence[Option]) -> dict[str, Option]:
     """Return the options by spelling, in the order of argparse's own table."""
-    found = {}
-    for option in options:
-        for spelling in option.spellings:
-            found[spelling] = option
-        if option.action == "boolean_optional":
-            for spelling in option.spellings:
-                if spelling.startswith("--") and not spelling.startswith("--no-"):
-                    found["--no-" + spelling[2:]] = option
-    return found
+    return {spelling: option for option in options for spelling in option.all_spellings()}
 
 
 @dataclass(slots=True)
@@ -384,11 +386,12 @@ class _Parse:
                 return not spelling.startswith("--no-")
             case "count":
                 return (self.values.get(option.dest) or 0) + 1
-        words = [word for at, word in enumerate(words) if word != "--" or "--" in words[:at]]
+        if "--" in words:
+            words.remove("--")
         if option.nargs == "?" and not words:
             value = option.const if option.spellings else option.default
             return self._converted(option, value) if isinstance(value, str) else value
-        if option.nargs in (None, "?"):
+        if option.nargs in (None, "?") and len(words) == 1:
             return self._converted(option, words[0])
         if option.nargs == 0:
             return option.const
