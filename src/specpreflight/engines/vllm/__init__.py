@@ -1,0 +1,62 @@
+"""vLLM: what each release does with a speculative launch, restated from its source."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from specpreflight.engines.base import Arguments
+from specpreflight.engines.vllm.arguments import parse
+from specpreflight.engines.vllm.engine_config import predict
+from specpreflight.engines.vllm.knowledge import Knowledge
+from specpreflight.engines.vllm.releases import identify
+from specpreflight.models.checkpoint import Checkpoint
+from specpreflight.models.launch import EngineVersion, Launch
+from specpreflight.models.resolved import Resolved
+
+
+class VLLM:
+    """The engine vLLM, all its known releases."""
+
+    name = "vllm"
+
+    def identify(self, wanted: str | None) -> EngineVersion:
+        """Return the version to predict for."""
+        return identify(wanted)
+
+    def read_arguments(self, argv: Sequence[str], version: EngineVersion) -> Arguments:
+        """Return the flags of a command line and the checkpoints they name."""
+        parsed = parse(argv, Knowledge(version.version))
+        speculative = parsed.values.get("speculative_config")
+        keys = speculative if isinstance(speculative, dict) else {}
+        draft = keys.get("model", parsed.values.get("spec_model"))
+        target = parsed.values.get("model")
+        flags = {
+            given.option.name.removeprefix("--"): list(given.words)
+            if len(given.words) > 1
+            else (given.words[0] if given.words else True)
+            for given in parsed.given
+        }
+        return Arguments(
+            flags,
+            target if isinstance(target, str) else None,
+            draft if isinstance(draft, str) and draft not in ("ngram", "[ngram]") else None,
+        )
+
+    def complete_arguments(
+        self,
+        words: Sequence[str],
+        target: Checkpoint | None,
+        draft: Checkpoint | None,
+        version: EngineVersion,
+    ) -> tuple[str, ...]:
+        """Return the command line for checkpoints given beside it (`check TARGET DRAFT`)."""
+        from specpreflight.engines.vllm.completion import complete
+
+        return complete(words, target, draft, Knowledge(version.version))
+
+    def resolve(self, launch: Launch) -> Resolved:
+        """Predict what the engine does with this launch."""
+        return predict(launch, Knowledge(launch.engine.version))
+
+
+ENGINE = VLLM()

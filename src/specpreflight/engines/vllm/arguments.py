@@ -1,0 +1,181 @@
+"""vLLM's command line: `FlexibleArgumentParser` over the release's own flags.
+
+Restates vLLM `utils/argparse_utils.py:FlexibleArgumentParser.parse_args` (`utils/__init__.py` up
+to 0.11.0): underscores become dashes, `--flag.key value` pairs become one JSON argument, then
+argparse runs. `--config FILE` is not expanded here: the caller hands over its words.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from specpreflight.engines.vllm.knowledge import Flag, Knowledge
+from specpreflight.models.argument_parser import (
+    Arguments,
+    ConversionError,
+    Option,
+    parse_arguments,
+)
+
+#: The name of a long option, up to its first dot.
+_OPTION_NAME = re.compile(r"(?<=--)[^\.]*")
+_HUMAN = re.compile(r"(\d+(?:\.\d+)?)([kKmMgGtT])")
+_DECIMAL = {"k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+_BINARY = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+_OBJECT = re.compile(r"(?s)^\s*{.*}\s*$")
+
+
+def parse(argv: Sequence[str], knowledge: Knowledge) -> Arguments:
+    """Return what the release's parser makes of the words after `vllm serve` or the module."""
+    words = list(_without_entry(argv))
+    if words and not words[0].startswith("-"):
+        words = ["--model", *words]
+    options = [_option(flag) for flag in dict.fromkeys(knowledge.flags.values())]
+    return parse_arguments(
+        _merge_dotted(_dashes(words, knowledge), knowledge),
+        options,
+        converters=_converters(knowledge),
+        python=(3, 12),
+    )
+
+
+def human_readable_int(text: str) -> int:
+    """Return the number of `1k` (1000), `1K` (1024), `25.6k` (25600) or a plain integer.
+
+    Raises:
+        ConversionError: a decimal number with a binary suffix.
+        ValueError: not a number.
+    """
+    stripped = text.strip()
+    match = _HUMAN.fullmatch(stripped)
+    if match is None:
+        return int(stripped)
+    number, suffix = match.groups()
+    if suffix in _DECIMAL:
+        return int(float(number) * _DECIMAL[suffix])
+    try:
+        return int(number) * _BINARY[suffix]
+    except ValueError:
+        raise ConversionError(
+            f"Decimals are not allowed with binary suffixes like {suffix}. Did you mean to use "
+            f"{number}{suffix.lower()} instead?"
+        ) from None
+
+
+def _human_readable_int_or_auto(text: str) -> int:
+    stripped = text.strip()
+    return -1 if stripped == "-1" or stripped.lower() == "auto" else human_readable_int(stripped)
+
+
+def _optional_json(text: str) -> Any:
+    if text in ("", "None"):
+        return None
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise ConversionError(f"Value {text} cannot be converted to <function loads>.") from error
+
+
+def _json_or_text(text: str) -> Any:
+    return _optional_json(text) if _OBJECT.match(text) else str(text)
+
+
+def _converters(knowledge: Knowledge) -> dict[str, tuple[str, Callable[[str], Any]]]:
+    return {
+        "json": ("loads", _optional_json),
+        "json_or_str": ("union_dict_and_str", _json_or_text),
+        "human_readable_int": ("human_readable_int", human_readable_int),
+        "human_readable_int_or_auto": ("human_readable_int_or_auto", _human_readable_int_or_auto),
+    }
+
+
+def _option(flag: Flag) -> Option:
+    return Option(
+        spellings=flag.names,
+        dest=flag.dest,
+        type=flag.type,
+        action=flag.action if flag.action in ("store_true", "boolean_optional") else "store",
+        nargs=flag.nargs,
+        choices=flag.choices,
+        const=True if flag.nargs == "?" else None,
+    )
+
+
+def _without_entry(argv: Sequence[str]) -> Iterator[str]:
+    """Drop a leading `serve`: `vllm serve MODEL` names the model by position."""
+    yield from argv[1:] if argv and argv[0] == "serve" else argv
+
+
+def _dashes(words: Sequence[str], knowledge: Knowledge) -> Iterator[str]:
+    """Write option names with dashes; `-O2` is `--optimization-level 2` from 0.12.0."""
+    for word in words:
+        if word.startswith("--"):
+            name, equals, value = word.partition("=")
+            dashed = _OPTION_NAME.sub(lambda match: match[0].replace("_", "-"), name, count=1)
+            yield f"{dashed}{equals}{value}"
+        elif word.startswith("-O") and len(word) > 2 and word[2] != "." and knowledge.since("0.12.0"):
+            yield "--optimization-level"
+            yield word[3:] if word[2] == "=" else word[2:]
+        else:
+            yield word
+
+
+def _merge_dotted(words: Iterator[str], knowledge: Knowledge) -> list[str]:
+    """Gather `--flag.key value` pairs into one JSON argument at the end of the line."""
+    kept: list[str] = []
+    objects: dict[str, dict[str, Any]] = {}
+    pending = list(words)
+    position = 0
+    while position < len(pending):
+        word = pending[position]
+        position += 1
+        name, equals, value = word.partition("=")
+        if not word.startswith("-") or "." not in name or _is_number(word):
+            kept.append(word)
+            continue
+        if not equals:
+            value = pending[position] if position < len(pending) else ""
+            position += 1
+        if name.endswith("+"):
+            name, value = name[:-1], json.dumps(value.split(","))
+        flag, *keys = name.split(".")
+        _merge(objects.setdefault(flag, {}), _nested(keys, _dotted_value(value, knowledge)))
+    for flag, content in objects.items():
+        kept += [flag, json.dumps(content)]
+    return kept
+
+
+def _is_number(word: str) -> bool:
+    return re.fullmatch(r"-\d*\.?\d+", word) is not None
+
+
+def _dotted_value(text: str, knowledge: Knowledge) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        if not knowledge.since("0.20.0"):
+            return text
+    try:
+        return human_readable_int(text)
+    except ValueError:
+        return text
+
+
+def _nested(keys: Sequence[str], value: Any) -> dict[str, Any]:
+    for key in reversed(keys[1:]):
+        value = {key: value}
+    return {keys[0]: value} if keys else {}
+
+
+def _merge(into: dict[str, Any], more: dict[str, Any]) -> None:
+    for key, value in more.items():
+        known = into.get(key)
+        if isinstance(value, dict) and isinstance(known, dict):
+            _merge(known, value)
+        elif isinstance(value, list) and isinstance(known, list):
+            into[key] = known + value
+        else:
+            into[key] = value
