@@ -18,7 +18,7 @@ PROTOCOLS: Final = ("LL", "LL128", "Simple")
 #: The first release with lists per collective, and with errors instead of silence.
 STRICT: Final = Release(2, 24, 3)
 
-_ALGORITHMS_SINCE: Final = (
+_ALGORITHMS_SINCE: Final[tuple[tuple[Release, tuple[str, ...]], ...]] = (
     (Release(2, 5, 6), ("Tree", "Ring")),
     (Release(2, 6, 4), ("Tree", "Ring", "CollNet")),
     (Release(2, 14, 3), ("Tree", "Ring", "CollNetDirect", "CollNetChain")),

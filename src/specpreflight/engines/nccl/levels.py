@@ -12,7 +12,7 @@ from typing import Final
 from specpreflight.engines.nccl.c_text import strtoll, to_int32
 from specpreflight.models.nccl import Release, Understood
 
-_NAMES_SINCE: Final = (
+_NAMES_SINCE: Final[tuple[tuple[Release, tuple[str, ...]], ...]] = (
     (Release(2, 6, 4), ("LOC", "NVL", "NVB", "PIX", "PXB", "PXN", "PHB", "SYS")),
     (Release(2, 26, 2), ("LOC", "NVL", "NVB", "C2C", "PIX", "PXB", "PXN", "PHB", "SYS")),
     (Release(2, 27, 3), ("LOC", "NVL", "NVB", "C2C", "PIX", "PXB", "PXN", "P2C", "PHB", "SYS")),
