@@ -15,6 +15,7 @@ from math import prod
 from typing import Any, Literal, NamedTuple, cast
 
 from specpreflight.models.checkpoint import Checkpoint
+from specpreflight.models.finding import Origin, Value
 from specpreflight.models.resolved import Resolved
 
 #: Bits of one element, by the dtype names of the safetensors format.
@@ -194,12 +195,45 @@ class LoaderReport:
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
+    @property
+    def lost(self) -> tuple[Untouched, ...]:
+        """The untouched parameters that the draft computes with.
+
+        Not among them: what the worker replaces by the target's (embedding, head), and scales of
+        a key/value cache and zero biases, whose initial content is right.
+        """
+        return tuple(each for each in self.untouched if not self._is_harmless(each))
+
+    def _is_harmless(self, untouched: Untouched) -> bool:
+        name = untouched.parameter
+        if name.endswith("embed_tokens.weight"):
+            return self.shares_embedding
+        if name == "lm_head.weight":
+            return not self.reads_head
+        return name.endswith((".k_scale", ".v_scale")) or (
+            name.endswith(".bias") and untouched.initial == "zeros"
+        )
+
 
 def weights_of(checkpoint: Checkpoint | None) -> WeightTable | None:
     """Return the tensor table of a checkpoint, or `None` where nothing can read it."""
     if checkpoint is None or "weights" not in checkpoint.facts:
         return None
     return cast("Callable[[], WeightTable]", checkpoint.facts["weights"])()
+
+
+def names_of(checkpoint: Checkpoint | None) -> frozenset[str] | None:
+    """Return the names of a checkpoint's tensors, from its index where it has one."""
+    if checkpoint is None or "tensor_names" not in checkpoint.facts:
+        return None
+    return cast("Callable[[], frozenset[str] | None]", checkpoint.facts["tensor_names"])()
+
+
+def tensor_value(checkpoint: Checkpoint, label: str, tensor: Tensor) -> Value:
+    """Return a tensor's dtype and shape with its place in the checkpoint."""
+    shape = ", ".join(map(str, tensor.shape))
+    path = f"{checkpoint.given.rstrip('/')}/{tensor.file}"
+    return Value(label, f"{tensor.dtype} [{shape}]", Origin("file", path=path, name=tensor.name))
 
 
 def tensor_of(checkpoint: Checkpoint | None, name: str) -> Tensor | None:

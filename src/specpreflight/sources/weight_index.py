@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from functools import cached_property
+from functools import cache, cached_property, partial
 from pathlib import Path
 from typing import Any, Final
 
 from specpreflight.models.weights import Tensor, WeightFormat, WeightProblem, WeightTable
+from specpreflight.sources.folder import read_folder
 from specpreflight.sources.safetensors_headers import Header, read_header
+from specpreflight.sources.tokenizer import read_tokenizer
 
 INDEX_NAME: Final = "model.safetensors.index.json"
 #: Bytes of an index file; that of a 1-TB model with 100,000 tensors has about 10 MB.
@@ -33,9 +35,19 @@ def read_weights(directory: Path) -> WeightTable:
 
 
 def weight_facts(directory: Path) -> dict[str, Callable[..., Any]]:
-    """Return the lazy facts `weights` and `find_tensor` of a checkpoint's directory."""
+    """Return the lazy facts of a checkpoint's directory: what reads them pays for them.
+
+    `weights`, `find_tensor` and `tensor_names` are about tensors, `folder` about files,
+    `tokenizer` about token ids.
+    """
     folder = WeightFolder(directory)
-    return {"weights": lambda: folder.table, "find_tensor": folder.find}
+    return {
+        "weights": lambda: folder.table,
+        "find_tensor": folder.find,
+        "tensor_names": lambda: folder.tensor_names,
+        "folder": cache(partial(read_folder, directory)),
+        "tokenizer": cache(partial(read_tokenizer, directory)),
+    }
 
 
 class WeightFolder:
@@ -73,6 +85,13 @@ class WeightFolder:
             metadata,
             self.data,
         )
+
+    @cached_property
+    def tensor_names(self) -> frozenset[str] | None:
+        """The names that engines will see: the index's, else the headers'; `None` if unseen."""
+        if self._index is not None:
+            return frozenset(self._index)
+        return frozenset(self.table.tensors) if self._shards else None
 
     def find(self, name: str) -> Tensor | None:
         """Return one tensor, reading only the header of the shard that the index names."""
