@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from specpreflight.cli import report_error
+from specpreflight.errors import InputError
 from specpreflight.models.finding import Ignored, Severity
 
 if TYPE_CHECKING:
@@ -58,6 +60,7 @@ class Options:
     select: tuple[str, ...]
     copy_to: str | None
     no_fsync: bool
+    interactive: bool
     online: bool
 
 
@@ -105,6 +108,7 @@ class Options:
 @click.option(
     "--select-fix", "select", multiple=True, metavar="RULE", help="Fix only what a rule found."
 )
+@click.option("--interactive", is_flag=True, help="Ask for each fix before it is written.")
 @click.option(
     "--copy-to", metavar="DIR", help="With --fix: leave the checkpoint, write a fixed copy."
 )
@@ -132,7 +136,7 @@ def check(
         words=None if words is None else tuple(words),
         use_process_environment=not no_env,
         fail_on=FAIL_ON.get(fail_on),
-        action=action or ("fix" if unsafe else "report"),
+        action=action or ("fix" if unsafe or given["interactive"] else "report"),
         unsafe=unsafe,
         **given,
     )
