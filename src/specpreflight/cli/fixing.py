@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 import click
 
 from specpreflight.api import check
+from specpreflight.cli import report_error
 from specpreflight.documents import Document
-from specpreflight.fixes.apply import Applied, FixesIncomplete, apply_plans
+from specpreflight.errors import InputError
+from specpreflight.fixes.apply import Applied, FixesIncomplete, FixesInterrupted, apply_plans
 from specpreflight.fixes.copy import copy_fixed
 from specpreflight.fixes.diff import render_diff
 from specpreflight.fixes.plan import FilePlan, plan_fixes
@@ -47,8 +49,9 @@ def fix_launches(launches: Sequence[Launch], options: Options, ignored: Ignores)
         exit_code(before, launches, options)
         return 0
     after = [with_documents(launch, [plan.edited for plan in plans]) for launch in launches]
-    if not _write(plans, options):
-        return 4
+    failed = _write(plans, options)
+    if failed:
+        return failed
     reports = [check(launch, ignore=ignored) for launch in after]
     write_reports(reports, options)
     return exit_code(reports, after, options)
@@ -64,6 +67,11 @@ def plan_for(
         FixRefused: the result would have a new error.
     """
     applicability = ("safe", "unsafe") if options.unsafe else ("safe",)
+    choose: Callable[[Sequence[Finding]], Sequence[Finding]] = list
+    if options.interactive:
+        from specpreflight.cli.interactive import terminal_chooser
+
+        choose = terminal_chooser(applicability).choose
 
     def check_edited(documents: Sequence[Document]) -> list[Finding]:
         edited = (with_documents(launch, documents) for launch in launches)
@@ -71,7 +79,7 @@ def plan_for(
 
     def plan(findings: Sequence[Finding], documents: Sequence[Document]) -> tuple[FilePlan, ...]:
         chosen = [one for one in findings if not options.select or one.rule in options.select]
-        return plan_fixes(chosen, documents, applicability)
+        return plan_fixes(choose(chosen), documents, applicability)
 
     return converge(_documents(launches), check_edited, plan)
 
@@ -99,24 +107,23 @@ def _documents(launches: Sequence[Launch]) -> list[Document]:
     return list(documents.values())
 
 
-def _write(plans: Sequence[FilePlan], options: Options) -> bool:
-    """Write the plans, saying on stderr what was done; return whether all were written."""
+def _write(plans: Sequence[FilePlan], options: Options) -> int:
+    """Write the plans, saying on stderr what was done; return 0, 4 (failed) or 130 (Ctrl-C)."""
     if options.copy_to is not None:
         for plan in plans:
             click.echo(f"fixed copy: {copy_fixed(plan, Path(options.copy_to))}", err=True)
-        return True
+        return 0
     try:
-        for applied in apply_plans(plans, sync=not options.no_fsync):
-            _say_fixed(applied)
+        apply_plans(plans, sync=not options.no_fsync, progress=_say_fixed)
     except FixesIncomplete as incomplete:
-        for applied in incomplete.applied:
-            _say_fixed(applied)
         for failure in incomplete.failures:
-            click.echo(f"specpreflight: {failure.message}", err=True)
-            if failure.hint:
-                click.echo(f"  {failure.hint}", err=True)
-        return False
-    return True
+            report_error(failure)
+        return InputError.exit_code
+    except FixesInterrupted as interrupted:
+        for name in interrupted.untouched:
+            click.echo(f"not fixed: {name}", err=True)
+        return 130
+    return 0
 
 
 def _say_fixed(applied: Applied) -> None:
