@@ -174,7 +174,9 @@ class LoaderReport:
         reads_head: whether the draft's own `lm_head` is used (else the target's).
         shares_embedding: whether the target's embedding replaces the draft's.
         map_shape: shape of the draft-to-target map that `d2t` leaves, `None` without one.
+        warnings: lines that the engine logs about tensors.
         notes: what the restatement cannot know, one line each.
+        renaming: names in the file -> names under which this loader would take the tensors.
     """
 
     architecture: str
@@ -194,6 +196,7 @@ class LoaderReport:
     map_shape: tuple[int, ...] | None = None
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    renaming: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def lost(self) -> tuple[Untouched, ...]:

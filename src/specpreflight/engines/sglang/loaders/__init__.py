@@ -7,7 +7,8 @@ names, shapes and dtypes of the headers decide.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from functools import cache
 from typing import Any, Final
 
@@ -23,7 +24,9 @@ from specpreflight.engines.sglang.loaders.draft_config import DraftConfig
 from specpreflight.engines.sglang.loaders.draft_model import DraftModel, Situation
 from specpreflight.engines.sglang.loaders.llama_eagle3 import LlamaForCausalLMEagle3
 from specpreflight.engines.sglang.loaders.mla import (
-    DeepseekV3ForCausalLMNextN,
+    DeepseekV3ForCausalLMNextN as _NextN,
+)
+from specpreflight.engines.sglang.loaders.mla import (
     Eagle3DeepseekV2ForCausalLM,
 )
 from specpreflight.engines.sglang.loaders.mtp import (
@@ -32,9 +35,11 @@ from specpreflight.engines.sglang.loaders.mtp import (
     Qwen3NextForCausalLMMTP,
 )
 from specpreflight.engines.sglang.loaders.quantization import (
+    Quantization,
     UnknownMethod,
     read_quantization,
 )
+from specpreflight.engines.sglang.loaders.renaming import find_renaming
 from specpreflight.models.checkpoint import Checkpoint
 from specpreflight.models.launch import Launch
 from specpreflight.models.weights import (
@@ -50,7 +55,7 @@ CLASSES: Final[Mapping[str, type[DraftModel]]] = {
     model.architecture: model
     for model in (
         DFlashDraftModel,
-        DeepseekV3ForCausalLMNextN,
+        _NextN,
         Eagle3DeepseekV2ForCausalLM,
         LlamaForCausalLM,
         LlamaForCausalLMEagle,
@@ -103,15 +108,24 @@ def load_report(
     def values(tensor: Tensor) -> tuple[float, ...] | None:
         return decode(tensor, table.read(tensor))
 
-    built = model(Situation(config, knowledge, quantization, values))
+    situation = Situation(config, knowledge, quantization, values)
+    order = tuple(sorted(table.tensors.values(), key=lambda tensor: (tensor.file, tensor.name)))
+    built = model(situation)
+    built.notes.extend(_reservations(quantization, flags))
+    report = built.run(order)
+    layer = config.get("num_hidden_layers") if isinstance(built, _NextN) else None
+    renaming = find_renaming(order, report, lambda tensors: model(situation).run(tensors), layer)
+    return replace(report, renaming=renaming) if renaming else report
+
+
+def _reservations(quantization: Quantization, flags: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what the report can't know of this launch."""
     if not quantization.restated:
-        built.notes.append(f"the parameters of `{quantization.method}` layers are not restated")
+        yield f"the parameters of `{quantization.method}` layers are not restated"
     if quantization.ignored:
-        built.notes.append("layers that the quantisation ignores are counted as quantised")
-    if str(flags.get("tp-size", flags.get("tp", "1"))) != "1":
-        built.notes.append("shapes are those of one rank without tensor parallelism")
-    order = sorted(table.tensors.values(), key=lambda tensor: (tensor.file, tensor.name))
-    return built.run(order)
+        yield "layers that the quantisation ignores are counted as quantised"
+    if str(flags.get("tp-size", "1")) != "1":
+        yield "shapes are those of one rank without tensor parallelism"
 
 
 def loader_fact(launch: Launch, knowledge: Any) -> Callable[[], LoaderReport | None]:

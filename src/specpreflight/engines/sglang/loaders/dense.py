@@ -148,6 +148,8 @@ def attention(
     heads = whole(config.get("num_attention_heads"), "`num_attention_heads`")
     stated = config.get("num_key_value_heads")
     kv_heads = heads if stated is None else whole(stated, "`num_key_value_heads`")
+    if kv_heads == 0:
+        raise Refusal("ZeroDivisionError", "integer modulo by zero")
     head = head_size(config, heads)
     if head not in (64, 128, 256, 512) and not layers.release.since("0.5.6.post1"):
         raise Refusal("ModuleNotFoundError", "No module named 'vllm'")
@@ -160,9 +162,14 @@ def mlp(layers: Layers, config: DraftConfig, prefix: str) -> Iterator[Parameter]
     """`gate_up_proj` and `down_proj` of a SiLU MLP."""
     hidden = whole(config.get("hidden_size"), "`hidden_size`")
     size = whole(config.get("intermediate_size"), "`intermediate_size`")
-    activation = config.get("hidden_act", "silu")
     yield from layers.gate_up(f"{prefix}.gate_up_proj", hidden, size)
     yield from layers.row(f"{prefix}.down_proj", size, hidden)
+    require_silu(config)
+
+
+def require_silu(config: DraftConfig) -> None:
+    """Refuse another activation, as the constructors of `LlamaMLP` and `Qwen2MoeMLP` do."""
+    activation = config.get("hidden_act", "silu")
     if activation != "silu":
         text = f"Unsupported activation: {activation}. Only silu is supported for now."
         raise Refusal("ValueError", text)

@@ -141,6 +141,8 @@ class DraftModel(ABC):
             copied = parameter.load(shape, shard)
             self.quantization.check_dtype(parameter, sources, self.release)
         except Clash as clash:
+            if clash.before is not None:
+                self._note(parameter, clash.before, shape, sources)
             if not self.threads:
                 raise
             at = sources[-1].name

@@ -15,6 +15,7 @@ from specpreflight.engines.sglang.loaders.parameters import (
     Column,
     Exact,
     Experts,
+    ExpertScales,
     Fused,
     Parameter,
     Row,
@@ -110,6 +111,9 @@ class Layers:
     def experts(self, name: str, count: int, columns: int, size: int) -> Iterator[Parameter]:
         """`FusedMoE`: `w13_weight` (gate and up) and `w2_weight`."""
         cuts, fills = not self.release.since("0.5.17"), self.release.since("0.5.23")
+        if self.quantization.method in ("awq", "gptq"):
+            yield from self._packed_experts(name, count, columns, size)
+            return
         for part, shape in (("w13", (count, 2 * size, columns)), ("w2", (count, columns, size))):
             yield Experts(f"{name}.{part}_weight", shape, cuts=cuts, fills=fills)
         block = self.quantization.block
@@ -120,7 +124,31 @@ class Layers:
                 scale = (count, -(-rows // block[0]), -(-width // block[1]))
                 yield Experts(f"{name}.{part}_weight_scale_inv", scale, "ones", cuts, fills)
             else:
-                yield Experts(f"{name}.{part}_weight_scale", (count, 2, 1), "ones", False)
+                scales = (count, 2) if part == "w13" else (count,)
+                yield ExpertScales(f"{name}.{part}_weight_scale", scales, "ones")
+        if self.quantization.static:
+            yield ExpertScales(f"{name}.w13_input_scale", (count,), "ones")
+            yield ExpertScales(f"{name}.w2_input_scale", (count,), "ones")
+
+    def _packed_experts(
+        self, name: str, count: int, columns: int, size: int
+    ) -> Iterator[Parameter]:
+        """`AWQMoEMethod` and `GPTQMarlinMoEMethod` (g_idx in the latter)."""
+        pack, group = 32 // self.quantization.bits, self.quantization.group
+        sizes = (("w13", columns, 2 * size), ("w2", size, columns))
+        for part, inputs, outputs in sizes:
+            shape = (count, inputs // pack, outputs)
+            if self.quantization.method == "awq":
+                shape = (count, inputs, outputs // pack)
+            yield Exact(f"{name}.{part}_qweight", shape)
+        for part, inputs, outputs in sizes:
+            yield Exact(f"{name}.{part}_scales", (count, inputs // group, outputs))
+        for part, inputs, outputs in sizes:
+            yield Exact(f"{name}.{part}_qzeros", (count, inputs // group, outputs // pack))
+        if self.quantization.method == "gptq":
+            for suffix in ("g_idx", "g_idx_sort_indices"):
+                for part, inputs, _ in sizes:
+                    yield Exact(f"{name}.{part}_{suffix}", (count, inputs))
 
     def attention_scales(self, name: str) -> Iterator[Parameter]:
         """`RadixAttention` with an fp8 config has key and value scales from 0.5.6.post2."""

@@ -14,7 +14,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from specpreflight.engines.sglang.loaders.dense import DOTTED, attention, llama_bias, llama_names
+from specpreflight.engines.sglang.loaders.dense import (
+    DOTTED,
+    attention,
+    llama_bias,
+    llama_names,
+    require_silu,
+)
 from specpreflight.engines.sglang.loaders.draft_model import DraftModel, Refusal
 from specpreflight.engines.sglang.loaders.layers import Layers, whole
 from specpreflight.engines.sglang.loaders.parameters import map_shape
@@ -68,6 +74,7 @@ class LlamaForCausalLMEagle3(DraftModel):
             kind = "intermediate_size_mlp"
         size = whole(config.need(kind), f"`{kind}`")
         columns = 2 * hidden if first else hidden
+        require_silu(config)
         bias = llama_bias(config)
         self.add(attention(layers, config, f"{prefix}.self_attn", columns, False, bias))
         self.add(layers.gate_up(f"{prefix}.mlp.gate_up_proj", hidden, size))

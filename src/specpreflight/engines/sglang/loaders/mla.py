@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import ClassVar, Final
 
+from specpreflight.engines.sglang.loaders.dense import require_silu
 from specpreflight.engines.sglang.loaders.draft_config import DraftConfig
 from specpreflight.engines.sglang.loaders.draft_model import (
     DraftModel,
@@ -74,6 +75,7 @@ class _Halves:
         if query not in self.waiting or other not in self.waiting:
             return True
         parts = (self.waiting.pop(query), self.waiting.pop(other))
+        promote(parts[0].dtype, parts[1].dtype)
         shape = join(parts[0].shape, parts[1].shape, len(parts))
         fused = name.replace(half, _FUSED)
         if fused in self.model.parameters:
@@ -81,6 +83,25 @@ class _Halves:
         elif isinstance(self.model, DeepseekV3ForCausalLMNextN):
             self.model.without_fused(fused)
         return True
+
+
+#: torch's names of dtypes in error texts.
+_TORCH: Final = {
+    "BF16": "BFloat16",
+    "F16": "Half",
+    "F32": "Float",
+    "F64": "Double",
+    "F8_E4M3": "Float8_e4m3fn",
+    "F8_E5M2": "Float8_e5m2",
+}
+
+
+def promote(first: str, second: str) -> None:
+    """Restate that `torch.cat` promotes no fp8 dtype."""
+    if first != second and (first.startswith("F8") or second.startswith("F8")):
+        names = f"{_TORCH.get(first, first)} and {_TORCH.get(second, second)}"
+        text = f"Promotion for Float8 Types is not supported, attempted to promote {names}"
+        raise Clash("RuntimeError", text)
 
 
 def join(first: Shape, second: Shape, count: int) -> Shape:
@@ -134,6 +155,7 @@ class Eagle3DeepseekV2ForCausalLM(DraftModel):
         self.add(attention(layers, config, f"{prefix}.self_attn", 2 * hidden))
         self.add(layers.gate_up(f"{prefix}.mlp.gate_up_proj", hidden, size))
         self.add(layers.row(f"{prefix}.mlp.down_proj", size, hidden))
+        require_silu(config)
         for norm in ("input_layernorm", "hidden_norm", "post_attention_layernorm"):
             self.add(layers.norm(f"{prefix}.{norm}", hidden))
         self.add(layers.norm("model.norm", hidden))
@@ -235,6 +257,7 @@ class DeepseekV3ForCausalLMNextN(DraftModel):
             width = size * whole(shared, "`n_shared_experts`")
             self.add(layers.gate_up(f"{prefix}.shared_experts.gate_up_proj", hidden, width))
             self.add(layers.row(f"{prefix}.shared_experts.down_proj", width, hidden))
+            require_silu(config)
         self.experts = experts_mapping(count + self.fused)
         self.count = count
 

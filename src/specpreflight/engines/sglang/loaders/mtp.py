@@ -41,6 +41,8 @@ def _attention(
     """The full-attention layer of Qwen3-Next and Qwen3.5: queries carry their output gates."""
     heads = whole(config.get("num_attention_heads"), "`num_attention_heads`")
     kv_heads = whole(config.get("num_key_value_heads"), "`num_key_value_heads`")
+    if kv_heads == 0:
+        raise Refusal("ZeroDivisionError", "integer modulo by zero")
     head = dense.head_size(config, heads) or hidden // heads
     gates = 1 + bool(config.get("attn_output_gate", True))
     yield from layers.qkv(f"{prefix}.qkv_proj", hidden, head, heads * gates, kv_heads)
@@ -74,6 +76,7 @@ def _moe(
     if shared > 0 and not fused:
         yield from layers.gate_up(f"{prefix}.shared_expert.gate_up_proj", hidden, shared)
         yield from layers.row(f"{prefix}.shared_expert.down_proj", shared, hidden)
+        dense.require_silu(config)
     yield from layers.plain(f"{prefix}.shared_expert_gate", hidden, 1)
 
 

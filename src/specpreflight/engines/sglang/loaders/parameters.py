@@ -17,12 +17,16 @@ Shape = tuple[int, ...]
 
 
 class Clash(Exception):
-    """The engine raises here: the class name of its exception, and its text as far as known."""
+    """The engine raises here: the class name of its exception, and its text as far as known.
 
-    def __init__(self, exception: str, text: str) -> None:
+    `before` is what the same call had copied by then.
+    """
+
+    def __init__(self, exception: str, text: str, before: Copied | None = None) -> None:
         super().__init__(text)
         self.exception = exception
         self.text = text
+        self.before = before
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,11 +186,16 @@ class Fused(Parameter):
         return Copied(frozenset({shard}), prod(given) - zeros, zeros)
 
     def _load_fused(self, shape: Shape) -> Copied:
-        start, used = 0, 0
+        start, done = 0, Copied(frozenset(), 0)
         for shard, size in self.sizes.items():
-            used += self.load(narrow(shape, 0, start, size), shard).used
+            try:
+                copied = self.load(narrow(shape, 0, start, size), shard)
+            except Clash as clash:
+                clash.before = done if done.parts else None
+                raise
+            done = Copied(done.parts | copied.parts, done.used + copied.used)
             start += size
-        return Copied(self.parts, used)
+        return done
 
 
 @dataclass(frozen=True)
@@ -245,6 +254,23 @@ class Scales(Parameter):
         if prod(shape) != 1:
             raise Clash("AssertionError", "")
         return Copied(self.parts if shard is None else frozenset({shard}), 1)
+
+
+@dataclass(frozen=True)
+class ExpertScales(Parameter):
+    """Per-tensor scales of all experts: one element for each expert and projection."""
+
+    @property
+    def parts(self) -> frozenset[Hashable]:
+        """Expert and projection."""
+        shards = ("w1", "w3") if "w13" in self.name else ("w2",)
+        return frozenset((e, s) for e in range(self.shape[0]) for s in shards)
+
+    def load(self, shape: Shape, shard: Hashable = None) -> Copied:
+        """Copy one scale."""
+        if prod(shape) != 1:
+            raise Clash("RuntimeError", "a scale of one element is expected")
+        return Copied(frozenset({shard}), 1)
 
 
 @dataclass(frozen=True)
