@@ -60,6 +60,8 @@ class Command:
         command_index: its number among the engine launches of the file, from 0.
         others: the other engine launches of the file, in order.
         notes: what was assumed on the way, one line each.
+        settings: flags that are given as variables, by the variable's name (`CONTEXT_LENGTH`);
+            a unit or script that is not here turns them into words.
     """
 
     engine: str | None
@@ -80,7 +82,8 @@ class Command:
     line: int | None = None
     command_index: int = 0
     others: tuple[Command, ...] = ()
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
+    settings: Mapping[str, str] = field(default_factory=dict)
 
     def seen_by_engine(self) -> Mapping[str, Variable]:
         """Return the variables as the engine's process sees them.

@@ -13,8 +13,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from specpreflight.errors import InputError
-from specpreflight.models.command import Command, find_markers
-from specpreflight.sources.entry_points import Entry, engine_of_flags, image_entry
+from specpreflight.models.command import Command
+from specpreflight.sources.entry_points import Entry, engine_of_flags
 from specpreflight.sources.launch_files import LaunchFiles
 from specpreflight.sources.processes import Process, Tracer
 from specpreflight.sources.text_file import read_text_file
@@ -112,6 +112,3 @@ def _chosen(tracer: Tracer, form: str, name: str) -> Command:
 
 def _speculation(command: Command) -> int:
     return sum(bool(_SPECULATIVE.match(word)) for word in command.argv)
-
-
-__all__ = ["find_markers", "image_entry", "read_launch", "read_launch_file", "read_launch_text"]

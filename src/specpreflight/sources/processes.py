@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from specpreflight.models.command import Command, Lost, find_markers, variable
@@ -61,6 +61,7 @@ class Tracer:
         path: the file that is read, for the places of what is found.
         files: where the files that the launch names are looked for.
         assume_set: what shells guess where nothing is known.
+        written: files that the launch itself writes (a here-document, a config map), by name.
     """
 
     path: str | None = None
@@ -70,6 +71,7 @@ class Tracer:
     lost: list[Lost] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
+    written: dict[str, str] = field(default_factory=dict)
 
     def follow(self, process: Process) -> bool:
         """Follow a process; say whether an engine launch was found in it."""
@@ -94,6 +96,7 @@ class Tracer:
                 if len(execution.words[0]) > 1:
                     self.lost.append(Lost(execution.words, self.path, execution.line))
                 return
+            self.written.update(execution.files)
             self.follow(
                 replace(
                     process,
@@ -105,7 +108,6 @@ class Tracer:
                     line=execution.line,
                 )
             )
-            self._files.update(execution.files)
 
         inherited = {name: found.value or "" for name, found in process.environment.items()}
         shell = Shell(
@@ -123,8 +125,6 @@ class Tracer:
             cell.exported = True
         shell.run(text, line)
         self.notes.extend(note for note in shell.notes if note not in self.notes)
-
-    _files: dict[str, str] = field(default_factory=dict)
 
     def _follow(self, process: Process) -> None:
         words = process.words
@@ -147,8 +147,10 @@ class Tracer:
         elif not _TEXTUAL.fullmatch(program):
             self._wrapped(process)
 
-    def found(self, entry: Entry, process: Process) -> None:
-        """Note an engine launch."""
+    def found(
+        self, entry: Entry, process: Process, settings: Mapping[str, str] | None = None
+    ) -> None:
+        """Note an engine launch; `settings` are flags that it names in another way."""
         environment = tuple(process.environment.values())
         texts = [*entry.argv, *(found.value or "" for found in environment), process.image or ""]
         self.commands.append(
@@ -167,6 +169,7 @@ class Tracer:
                 directory=process.directory,
                 path=self.path,
                 line=process.line,
+                settings=dict(settings or {}),
             )
         )
 
@@ -196,10 +199,10 @@ class Tracer:
                 self.run_script(word, inner, line=process.line or 1)
 
     def _script_text(self, name: str) -> str | None:
-        if name in self._files:
-            return self._files[name]
-        if name.removeprefix("./") in self._files:
-            return self._files[name.removeprefix("./")]
+        if name in self.written:
+            return self.written[name]
+        if name.removeprefix("./") in self.written:
+            return self.written[name.removeprefix("./")]
         return self.files.read(name) if name.endswith((".sh", ".bash")) else None
 
     def _shell(self, process: Process) -> None:
@@ -219,7 +222,7 @@ class Tracer:
                 return
             at += option in ("-o", "+o", "-O", "--rcfile", "--init-file")
         if at < len(words):
-            text = self._files.get(words[at])
+            text = self.written.get(words[at])
             text = self.files.read(words[at]) if text is None else text
             if text is not None:
                 self.run_script(text, process, words[at + 1 :])
@@ -363,9 +366,3 @@ class Tracer:
                 path_map=process.path_map + options.path_map,
             )
         )
-
-
-def assignments(pairs: Mapping[str, str], path: str | None) -> Iterator[Variable]:
-    """Yield variables of a mapping."""
-    for name, value in pairs.items():
-        yield variable(name, value, path)

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from specpreflight.sources.shell.expansion import split_fields
-from specpreflight.sources.shell.lexer import Lexer
 from specpreflight.sources.shell.syntax import Assignment
 from specpreflight.sources.shell.variables import reveal
 
@@ -319,7 +318,7 @@ def _distributed(line: str, count: int, separators: str) -> list[str]:
     """Split a line over `count` variables, the last of which takes the rest."""
     blanks = "".join(set(separators) & set(" \t\n"))
     rest = line.strip(blanks) if blanks else line
-    values = []
+    values: list[str] = []
     while len(values) < count - 1:
         match = re.search(f"[{re.escape(separators)}]", rest) if separators else None
         if match is None:
@@ -442,11 +441,8 @@ def _seq(words: list[str], text: str) -> str | None:
             return None
     if not 1 <= len(numbers) <= 3:
         return None
-    first, step, last = {
-        1: lambda: (1, 1, numbers[0]),
-        2: lambda: (numbers[0], 1, numbers[1]),
-        3: lambda: (numbers[0], numbers[1], numbers[2]),
-    }[len(numbers)]()
+    first, last = (numbers[0] if len(numbers) > 1 else 1), numbers[-1]
+    step = numbers[1] if len(numbers) == 3 else 1
     if step == 0:
         return None
     values = range(first, last + (1 if step > 0 else -1), step)
@@ -538,5 +534,3 @@ _PROGRAMS: dict[str, Callable[[list[str], str], str | None]] = {
     "sort": _sort,
     "wc": _count,
 }
-
-__all__ = ["Lexer", "filter_text", "find"]

@@ -21,7 +21,7 @@ from specpreflight.sources.shell.syntax import (
     Substitution,
     Word,
 )
-from specpreflight.sources.shell.variables import Variables, is_marker, protect, reveal
+from specpreflight.sources.shell.variables import Variables, is_marker, protect
 
 _DEFAULT_IFS = " \t\n"
 _OPERATION = re.compile(r":?[-=+?]|##?|%%?|//?#?%?|\^\^?|,,?|@|:")
@@ -396,7 +396,7 @@ def _brace_alternatives(characters: list[str | Part]) -> list[list[str | Part]]:
         depth = 0
         commas = []
         for end in range(start, len(characters)):
-            depth += {"{": 1, "}": -1}.get(characters[end], 0) if _is_text(characters[end]) else 0
+            depth += (characters[end] == "{") - (characters[end] == "}")
             if characters[end] == "," and depth == 1:
                 commas.append(end)
             if depth == 0:
@@ -435,10 +435,6 @@ def _alternatives(
     return [list(str(number) if first else chr(number)) for number in numbers]
 
 
-def _is_text(character: str | Part) -> bool:
-    return isinstance(character, str)
-
-
 def _rejoined(characters: list[str | Part]) -> list[Part]:
     parts: list[Part] = []
     text = ""
@@ -453,6 +449,3 @@ def _rejoined(characters: list[str | Part]) -> list[Part]:
     if text:
         parts.append(Literal(text))
     return parts
-
-
-__all__ = ["Expansion", "reveal", "split_fields"]

@@ -17,12 +17,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from specpreflight.models.launch import Variable
-from specpreflight.sources.shell import arithmetic, builtins
+from specpreflight.sources.shell import builtins
 from specpreflight.sources.shell.conditions import holds
 from specpreflight.sources.shell.expansion import Expansion
 from specpreflight.sources.shell.parser import ShellSyntaxError, parse
 from specpreflight.sources.shell.syntax import (
-    SHELLS,
     ArithmeticCommand,
     ArithmeticFor,
     Assignment,
@@ -573,6 +572,3 @@ class _Subshell:
         shell = self._shell
         shell.variables, shell.functions, shell.directory, shell.expansion.positional = self._kept
         shell.expansion.variables = shell.variables
-
-
-__all__ = ["SHELLS", "Execution", "Shell", "arithmetic"]

@@ -21,7 +21,6 @@ from specpreflight.sources.shell.syntax import (
     For,
     Function,
     If,
-    Literal,
     Node,
     Pipeline,
     Redirect,
@@ -278,7 +277,10 @@ class _Parser(Lexer):
             if not words or declaring:
                 assignment = self.assignment()
                 if assignment is not None:
-                    (words if words else assignments).append(assignment)  # type: ignore[arg-type]
+                    if words:
+                        words.append(assignment)
+                    else:
+                        assignments.append(assignment)
                     continue
             words.append(self.word())
         if not (assignments or words or redirects):
@@ -317,8 +319,3 @@ class _Parser(Lexer):
 
 def _is_declaring(word: Word | Assignment) -> bool:
     return isinstance(word, Word) and word.plain() in _DECLARING
-
-
-def literal(text: str, line: int = 0) -> Word:
-    """Return a word of quoted text."""
-    return Word((Literal(text, quoted=True),), line)
