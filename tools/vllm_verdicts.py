@@ -135,7 +135,10 @@ def main() -> None:
     parser.add_argument("--only", default="")
     parser.add_argument("--misses", type=int, default=60)
     options = parser.parse_args()
-    cases = {case["id"]: case for case in json.loads((options.oracle / "cases.json").read_text())["cases"]}
+    cases = {
+        case["id"]: case
+        for case in json.loads((options.oracle / "cases.json").read_text())["cases"]
+    }
     files = sorted((options.oracle / "verdicts").glob("*.json"))
     wanted = options.versions.split(",") if options.versions else [file.stem for file in files]
     misses: list[str] = []
@@ -159,10 +162,16 @@ def main() -> None:
                 counted[field] += 1
                 event = predicted["event"]
                 said = "-" if event is None else f"{event.topic}: {event.engine_message}"
-                recorded = verdict["resolved"].get(field) if field != "stage" else (
-                    f"{verdict['stage']}: {verdict['message']}"
+                recorded = (
+                    verdict["resolved"].get(field)
+                    if field != "stage"
+                    else (f"{verdict['stage']}: {verdict['message']}")
                 )
-                misses.append(f"{version} {name} {field}: {predicted[field] if field!='stage' else said!r} | {recorded!r}"[:330])
+                misses.append(
+                    f"{version} {name} {field}: {predicted[field] if field != 'stage' else said!r} | {recorded!r}"[
+                        :330
+                    ]
+                )
         total = len(verdicts["verdicts"])
         print(version, total, dict(counted), f"stage {100 - 100 * counted['stage'] / total:.1f}%")
     for miss in misses[: options.misses]:

@@ -116,7 +116,9 @@ def _dashes(words: Sequence[str], knowledge: Knowledge) -> Iterator[str]:
             name, equals, value = word.partition("=")
             dashed = _OPTION_NAME.sub(lambda match: match[0].replace("_", "-"), name, count=1)
             yield f"{dashed}{equals}{value}"
-        elif word.startswith("-O") and len(word) > 2 and word[2] != "." and knowledge.since("0.12.0"):
+        elif (
+            word.startswith("-O") and len(word) > 2 and word[2] != "." and knowledge.since("0.12.0")
+        ):
             yield "--optimization-level"
             yield word[3:] if word[2] == "=" else word[2:]
         else:

@@ -48,7 +48,7 @@ class Knowledge:
     @cached_property
     def flags(self) -> Mapping[str, Flag]:
         """Return the flags by every spelling, `--no-…` forms excluded."""
-        found = {}
+        found: dict[str, Flag] = {}
         for facts in self._topic("flags").values():
             flag = Flag(
                 tuple(facts["names"]),

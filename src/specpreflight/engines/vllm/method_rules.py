@@ -220,8 +220,8 @@ def check_draft(
         text = "Inkling MTP currently supports exactly one speculative token"
         _refuse_key(record, "num_speculative_tokens", tokens, text)
     block = draft.config.get("dspark_block_size")
-    if single and found.method == "dspark" and counted and isinstance(block, int):
-        if tokens < block:
+    if single and found.method == "dspark" and isinstance(tokens, int):
+        if isinstance(block, int) and tokens < block:
             text = f"DSpark requires num_speculative_tokens >= dspark_block_size ({block})"
             _refuse_key(record, "num_speculative_tokens", tokens, text)
     top = found.keys.get("dspark_draft_topk")
@@ -363,7 +363,7 @@ def _check_synthetic(record: Record, keys: Mapping[str, Any], tokens: Any) -> No
             text = f"synthetic_acceptance_rates must be non-increasing, got {rates}."
         if text is not None:
             _refuse_key(record, "synthetic_acceptance_rates", rates, text)
-    elif isinstance(tokens, int) and not 1.0 <= length <= tokens + 1:
+    elif length is not None and isinstance(tokens, int) and not 1.0 <= length <= tokens + 1:
         text = f"synthetic_acceptance_length must be in [1, {tokens + 1}], got {length}."
         _refuse_key(record, "synthetic_acceptance_length", length, text)
 

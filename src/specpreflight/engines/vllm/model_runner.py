@@ -194,9 +194,7 @@ def v2_lacks(
         yield "hybrid/mamba models"
 
 
-def _v2_speculation(
-    knowledge: Knowledge, options: Options, found: Speculation
-) -> Iterator[str]:
+def _v2_speculation(knowledge: Knowledge, options: Options, found: Speculation) -> Iterator[str]:
     method, pipeline = found.method, options.pipeline_parallel_size
     launcher = options.distributed_executor_backend == "external_launcher"
     if launcher and pipeline > 1 and knowledge.since("0.24.0"):
@@ -253,7 +251,7 @@ def _mixes_windows(found: Speculation) -> bool:
     """Restate `_dflash_needs_multi_kv_group`."""
     if found.method != "dflash" or found.draft is None:
         return False
-    kinds = found.draft.config.get("layer_types") or []
+    kinds: list[str] = found.draft.config.get("layer_types") or []
     sliding = sum(kind == "sliding_attention" for kind in kinds)
     return 0 < sliding < len(kinds)
 

@@ -135,8 +135,10 @@ def check_async(
         return
     if knowledge.since("0.33.0"):
         reason = _v1_reason(knowledge, options, found) if runner == "V1" else None
-        text = None if reason is None else (
-            f"Async scheduling is not supported by the V1 model runner with {reason}."
+        text = (
+            None
+            if reason is None
+            else (f"Async scheduling is not supported by the V1 model runner with {reason}.")
         )
     else:
         text = _refusal(knowledge, options, found)
@@ -259,8 +261,10 @@ def _needed(knowledge: Knowledge, found: Speculation, drafted: int, slots: int) 
     """Return what a batch must exceed: the new slots, from 0.33.0 the tokens looked ahead."""
     if not knowledge.since("0.33.0"):
         return slots
-    fills = found.method == "dspark" and found.draft is not None and (
-        found.draft.config.get("sample_from_anchor", True) is False
+    fills = (
+        found.method == "dspark"
+        and found.draft is not None
+        and (found.draft.config.get("sample_from_anchor", True) is False)
     )
     if found.method == "dflash" or fills:
         return drafted + 1

@@ -24,6 +24,7 @@ from specpreflight.models.finding import Outcome, Stage
 
 _POST_INIT = "config/speculative.py:SpeculativeConfig.__post_init__"
 
+
 def build_speculation(
     record: Record,
     knowledge: Knowledge,

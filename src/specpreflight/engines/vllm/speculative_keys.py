@@ -8,6 +8,7 @@ and the text of its errors. All errors are found before any code of the class ru
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Any, NamedTuple
@@ -113,17 +114,17 @@ def _convert(name: str, value: Any, field: Mapping[str, Any], knowledge: Knowled
     alternatives = [item for item in field["types"] if item != "none"]
     converted = _first_fitting(alternatives, value)
     for bound, holds, words in _BOUNDS:
-        if bound in field and isinstance(converted, int | float):
-            if not holds(converted, field[bound]):
-                raise Invalid(f"Input should be {words} {field[bound]}")
+        known = bound in field and isinstance(converted, int | float)
+        if known and not holds(converted, field[bound]):
+            raise Invalid(f"Input should be {words} {field[bound]}")
     return converted
 
 
 _BOUNDS = (
-    ("gt", lambda value, bound: value > bound, "greater than"),
-    ("ge", lambda value, bound: value >= bound, "greater than or equal to"),
-    ("lt", lambda value, bound: value < bound, "less than"),
-    ("le", lambda value, bound: value <= bound, "less than or equal to"),
+    ("gt", operator.gt, "greater than"),
+    ("ge", operator.ge, "greater than or equal to"),
+    ("lt", operator.lt, "less than"),
+    ("le", operator.le, "less than or equal to"),
 )
 
 

@@ -87,7 +87,7 @@ def _choices(tree: SourceTree, module: Module, part: ast.expr) -> list[Any]:
 
 def _named(tree: SourceTree, module: Module, name: str) -> Iterator[Any]:
     found = tree.find(module, name)
-    if found is None or isinstance(found[1], ast.ClassDef) or not isinstance(found[1], ast.expr):
+    if found is None or not isinstance(found[1], ast.expr):
         yield {"class": name}
     else:
         yield from _alternatives(tree, found[0], found[1])
@@ -103,7 +103,7 @@ def _member(tree: SourceTree, module: Module, owner: str, name: str) -> Iterator
 
 
 def _modules_called(tree: SourceTree, module: Module, owner: str) -> Iterator[Module]:
-    imported = module.imports.get(owner)
+    imported = module.imported(owner)
     if imported is not None:
         attribute = f".{imported.attribute}" if imported.attribute else ""
         for dotted in (imported.module, imported.module + attribute):

@@ -19,9 +19,11 @@ def read_fields(tree: SourceTree, module: Module, class_name: str) -> dict[str, 
     them; a default that is no constant is left out.
     """
     found = tree.find(module, class_name)
-    if found is None or not isinstance(found[1], ast.ClassDef):
+    if found is None:
         return {}
     owner, definition = found
+    if not isinstance(definition, ast.ClassDef):
+        return {}
     fields: dict[str, dict[str, Any]] = {}
     for base in definition.bases:
         if isinstance(base, ast.Name):
@@ -37,9 +39,9 @@ def _default(value: ast.expr | None) -> dict[str, Any]:
     if isinstance(value, ast.Call):
         arguments = {word.arg: word.value for word in value.keywords if word.arg}
         facts = {
-            bound: arguments[bound].value
+            bound: limit.value
             for bound in _BOUNDS
-            if isinstance(arguments.get(bound), ast.Constant)
+            if isinstance(limit := arguments.get(bound), ast.Constant)
         }
         default = arguments.get("default") or (value.args[0] if value.args else None)
         return facts | _default(default)

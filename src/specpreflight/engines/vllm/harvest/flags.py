@@ -48,9 +48,8 @@ def _integer_types(module: Module) -> dict[str, str]:
                 body=[ast.Assign(value=ast.Name(id="human_readable_int")), *_],
             ):
                 types |= {ast.literal_eval(part): "human_readable_int" for part in parts}
-    if "human_readable_int_or_auto" in module.imports or (
-        "human_readable_int_or_auto" in module.definitions
-    ):
+    name = "human_readable_int_or_auto"
+    if name in module.definitions or module.imported(name) is not None:
         types["max_model_len"] = "human_readable_int_or_auto"
     return types
 
@@ -71,7 +70,7 @@ def _calls(
     for call in ast.walk(function):
         if not (isinstance(call, ast.Call) and _called(call) == "add_argument"):
             continue
-        names = [item.value for item in call.args if isinstance(item, ast.Constant)]
+        names = [str(item.value) for item in call.args if isinstance(item, ast.Constant)]
         if not names:
             continue
         flag = _from_call(names, call, sources, integers)

@@ -87,9 +87,11 @@ def _interfaces_of(tree: SourceTree, dotted: str, class_name: str) -> set[str]:
 def _forward_takes(tree: SourceTree, module: Module, name: str, parameter: str) -> bool | None:
     """Tell whether the first `forward` among a class and its bases takes `parameter`."""
     found = tree.find(module, name)
-    if found is None or not isinstance(found[1], ast.ClassDef):
+    if found is None:
         return None
     owner, definition = found
+    if not isinstance(definition, ast.ClassDef):
+        return None
     for statement in definition.body:
         if isinstance(statement, ast.FunctionDef) and statement.name == "forward":
             arguments = statement.args
