@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from specpreflight.models.finding import Confidence, Origin
+from specpreflight.models.finding import Confidence, Origin, Value
+
+if TYPE_CHECKING:
+    from specpreflight.models.launch import Launch
 
 #: `used`: NCCL acts on what `text` says. `default`: it falls back to its own default. `ignored`:
 #: it never reads the name, or not this one. `fatal`: communicator creation fails.
@@ -106,6 +109,10 @@ class NcclVariable:
     suggestions: tuple[str, ...] = ()
     setting: EngineSetting | None = None
 
+    def as_value(self) -> Value:
+        """Return the variable as a finding shows it."""
+        return Value(self.name, self.value, self.origin)
+
 
 @dataclass(frozen=True, slots=True)
 class NcclReading:
@@ -125,3 +132,36 @@ class NcclReading:
     def variable(self, name: str) -> NcclVariable | None:
         """Return the set variable called `name`."""
         return next((known for known in self.variables if known.name == name), None)
+
+    def in_force(self, name: str) -> NcclVariable | None:
+        """Return the variable if its value is known and the engine does not replace it."""
+        known = self.variable(name)
+        if known is None or known.value is None or known.effect == "changed-by-engine":
+            return None
+        return known
+
+    def effective(self, name: str) -> str | None:
+        """Return the text NCCL will see: the engine's where it overwrites or fills the gap."""
+        written = next((one for one in self.settings if one.name == name), None)
+        known = self.variable(name)
+        if written is not None and (known is None or written.overwrites):
+            return written.value
+        return None if known is None else known.value
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """A variable on which nodes differ: `(value, nodes)`, the most common value first.
+
+    A value of `None` is "unset". `confidence` says how sure it is that they must agree.
+    """
+
+    name: str
+    groups: tuple[tuple[str | None, tuple[str, ...]], ...]
+    confidence: Confidence
+
+
+def reading_of(launch: Launch) -> NcclReading | None:
+    """Return the NCCL environment of a launch, `None` where nobody has read it."""
+    reading = launch.facts.get("nccl")
+    return reading if isinstance(reading, NcclReading) else None
