@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -62,12 +62,6 @@ class Resolved:
     stage_order: tuple[Stage, ...] = tuple(Stage)
     unknown: tuple[tuple[str, str], ...] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
-
-    def of(self, *topics: str) -> Iterator[tuple[int, Event]]:
-        """Yield `(order, event)` for the events whose topic is one of `topics`."""
-        for order, event in enumerate(self.events):
-            if event.topic in topics:
-                yield order, event
 
     def value(self, name: str) -> Any:
         """Return the resolved value called `name`, or `None` where it is not known."""

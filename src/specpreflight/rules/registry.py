@@ -64,10 +64,9 @@ def _loaded() -> tuple[tuple[Rule, ModuleType], ...]:
     return tuple((module.RULE, module) for module in modules)
 
 
-@cache
-def claimed_topics() -> frozenset[str]:
-    """Return the event topics that some rule explains."""
-    return frozenset(topic for rule in load_rules() for topic in rule.topics)
+def is_claimed(topic: str) -> bool:
+    """Return whether some rule explains engine events of this topic."""
+    return any(rule.claims(topic) for rule in load_rules())
 
 
 def find_rule(name: str) -> Rule:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from specpreflight.models.finding import Finding
 from specpreflight.models.launch import Launch
-from specpreflight.models.resolved import Resolved
+from specpreflight.models.resolved import Event, Resolved
 
 Check = Callable[[Launch, Resolved], Iterator[Finding]]
 
@@ -23,7 +24,8 @@ class Rule:
         engines: the engines it knows about.
         needs: facts it reads (`target.config`, `draft.config`, `draft.weights`, `hardware` …); a
             missing one makes the rule `skipped`, with the reason.
-        topics: the engine events it explains; a stop that no rule claims goes to `engine-refuses`.
+        topics: the engine events it explains, by name or (with a final dot) by area; a stop that
+            no rule claims goes to `engine-refuses`.
         check: the generator of findings.
     """
 
@@ -34,3 +36,32 @@ class Rule:
     engines: tuple[str, ...] = ("sglang",)
     needs: tuple[str, ...] = ()
     topics: tuple[str, ...] = ()
+
+    def claims(self, topic: str) -> bool:
+        """Return whether this rule explains events of that topic."""
+        return any(
+            topic.startswith(claimed) if claimed.endswith(".") else topic == claimed
+            for claimed in self.topics
+        )
+
+    def events(self, resolved: Resolved) -> Iterator[tuple[int, Event]]:
+        """Yield `(order, event)` for the engine events that this rule explains."""
+        for order, event in enumerate(resolved.events):
+            if self.claims(event.topic):
+                yield order, event
+
+
+def report_event(rule: Rule, order: int, event: Event, **changes: Any) -> Finding:
+    """Return the finding that says what an engine event says; `changes` are fields to replace."""
+    finding = Finding(
+        rule=rule.name,
+        outcome=event.outcome,
+        stage=event.stage,
+        message=event.message,
+        detail=f"Raised by {event.source}." if event.source and event.exception else "",
+        engine_message=event.engine_message or event.exception,
+        values=event.values,
+        confidence=event.confidence,
+        order=order,
+    )
+    return replace(finding, **changes)

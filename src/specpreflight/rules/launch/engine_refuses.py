@@ -30,28 +30,16 @@ from collections.abc import Iterator
 from specpreflight.models.finding import STOPPING, Finding
 from specpreflight.models.launch import Launch
 from specpreflight.models.resolved import Resolved
-from specpreflight.rules.rule import Rule
+from specpreflight.rules.rule import Rule, report_event
 
 
 def check(launch: Launch, resolved: Resolved) -> Iterator[Finding]:
     """Report every stop whose topic no other rule claims."""
-    from specpreflight.rules.registry import claimed_topics
+    from specpreflight.rules.registry import is_claimed
 
-    claimed = claimed_topics()
     for order, event in enumerate(resolved.events):
-        if event.outcome not in STOPPING or event.topic in claimed:
-            continue
-        yield Finding(
-            rule=RULE.name,
-            outcome=event.outcome,
-            stage=event.stage,
-            message=event.message,
-            detail=f"Raised by {event.source}." if event.source else "",
-            engine_message=event.engine_message,
-            values=event.values,
-            confidence=event.confidence,
-            order=order,
-        )
+        if event.outcome in STOPPING and not is_claimed(event.topic):
+            yield report_event(RULE, order, event)
 
 
 RULE = Rule(
