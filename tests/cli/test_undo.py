@@ -46,7 +46,7 @@ def test_undo_of_an_edited_file_needs_force(fixed: Path) -> None:
 def test_one_that_fails_stops_no_other(fixed: Path) -> None:
     result = run("undo", str(fixed / "nowhere"), str(fixed))
     assert result.exit_code == 4
-    assert "nowhere: no such directory" in result.stderr
+    assert "nowhere: no such file or directory" in result.stderr
     assert (fixed / "config.json").read_bytes() == KIMI
 
 

@@ -61,6 +61,7 @@ class Options:
     copy_to: str | None
     no_fsync: bool
     interactive: bool
+    launch_file: str | None
     online: bool
 
 
@@ -107,6 +108,9 @@ class Options:
 )
 @click.option(
     "--select-fix", "select", multiple=True, metavar="RULE", help="Fix only what a rule found."
+)
+@click.option(
+    "--launch-file", metavar="FILE", help="With --fix: write flags and variables into this file."
 )
 @click.option("--interactive", is_flag=True, help="Ask for each fix before it is written.")
 @click.option(

@@ -11,6 +11,7 @@ import click
 
 from specpreflight.api import check
 from specpreflight.cli import report_error
+from specpreflight.cli.launch_fixing import plan_launch_fix
 from specpreflight.documents import Document
 from specpreflight.errors import InputError
 from specpreflight.fixes.apply import Applied, FixesIncomplete, FixesInterrupted, apply_plans
@@ -39,19 +40,24 @@ def fix_launches(launches: Sequence[Launch], options: Options, ignored: Ignores)
     before = [check(launch, ignore=ignored) for launch in launches]
     try:
         plans = plan_for(launches, options, ignored)
+        after = [with_documents(launch, [plan.edited for plan in plans]) for launch in launches]
+        launch_fix = plan_launch_fix(after, options, ignored)
     except FixRefused as refused:
         click.echo(f"specpreflight: {refused.message}\n  {refused.hint}", err=True)
         write_reports(before, options)
         return 0 if options.action == "diff" else max(1, exit_code(before, launches, options))
     if options.action == "diff":
         write_reports(before, options, to_stderr=True)
-        click.echo(render_diff(plans), nl=False)
+        launch_diff = b"" if launch_fix is None else launch_fix.diff()
+        click.echo(render_diff(plans) + launch_diff, nl=False)
         exit_code(before, launches, options)
         return 0
-    after = [with_documents(launch, [plan.edited for plan in plans]) for launch in launches]
     failed = _write(plans, options)
     if failed:
         return failed
+    if launch_fix is not None:
+        _say_fixed(launch_fix.write())
+        after = list(launch_fix.launches)
     reports = [check(launch, ignore=ignored) for launch in after]
     write_reports(reports, options)
     return exit_code(reports, after, options)

@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
 def history(path: str, form: str) -> None:
     """List the fixes that were written in a checkpoint DIRECTORY, oldest first."""
-    from specpreflight.cli.undo import checkpoint_directory
+    from specpreflight.cli.undo import find_checkpoint
     from specpreflight.fixes.undo import read_history
 
-    directory = checkpoint_directory(path)
+    directory, _ = find_checkpoint(path)
     entries = read_history(directory)
     if form == "json":
         click.echo(json.dumps([{**asdict(one.record), "state": one.state} for one in entries]))

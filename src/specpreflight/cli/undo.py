@@ -14,7 +14,7 @@ from specpreflight.errors import InputError, SpecpreflightError
 @click.option("--force", is_flag=True, help="Restore even a file that was edited after the fix.")
 @click.pass_context
 def undo(ctx: click.Context, paths: tuple[str, ...], force: bool) -> None:
-    """Restore the bytes that the last fix in each checkpoint DIRECTORY replaced.
+    """Restore the bytes that the last fix in each checkpoint DIRECTORY (or file) replaced.
 
     The bytes that are there now are kept in its journal too, and an earlier fix is undone by
     calling it again. `specpreflight history` lists what was done.
@@ -40,14 +40,14 @@ def undo_one(path: str, *, force: bool) -> str:
     """Undo the last fix in one checkpoint and return the line that says so."""
     from specpreflight.fixes.undo import undo_last
 
-    directory = checkpoint_directory(path)
-    fix, _ = undo_last(directory, force=force)
+    directory, file = find_checkpoint(path)
+    fix, _ = undo_last(directory, file=file, force=force)
     rules = ", ".join(fix.rules)
     return f"restored {directory}/{fix.file} as it was before the fix of {fix.time} ({rules})"
 
 
-def checkpoint_directory(path: str) -> str:
-    """Return the directory of a checkpoint that is given by itself or by its config.json.
+def find_checkpoint(path: str) -> tuple[str, str | None]:
+    """Return the directory of a checkpoint and, if a file in it was given, the file's name.
 
     Raises:
         InputError: it is not there.
@@ -55,6 +55,8 @@ def checkpoint_directory(path: str) -> str:
     from pathlib import Path
 
     place = Path(path)
+    if place.is_dir():
+        return path.rstrip("/") or "/", None
     if not place.exists():
-        raise InputError(f"{path}: no such directory", hint="check the path")
-    return path.rstrip("/") or "/" if place.is_dir() else str(place.parent)
+        raise InputError(f"{path}: no such file or directory", hint="check the path")
+    return str(place.parent), place.name

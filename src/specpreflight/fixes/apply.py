@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from specpreflight.errors import InputError
 from specpreflight.fixes.interrupt import delayed_interrupt
@@ -11,7 +11,8 @@ from specpreflight.fixes.journal import Record, digest
 from specpreflight.fixes.place import WritePlace, find_write_place
 from specpreflight.fixes.plan import FilePlan, edits_as_json
 from specpreflight.fixes.replace import replace_file
-from specpreflight.fixes.storage import LocalStorage, Storage, UnsyncedStorage
+from specpreflight.fixes.storage import LOCAL, Storage, UnsyncedStorage
+from specpreflight.models.finding import Edit
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,7 @@ def apply_plans(
         FixesIncomplete: files that could not be written, after all have been tried.
         FixesInterrupted: Ctrl-C; the file that was being written is finished first.
     """
-    storage = LocalStorage() if sync else UnsyncedStorage()
+    storage = LOCAL if sync else UnsyncedStorage()
     applied: list[Applied] = []
     failures: list[InputError] = []
     with delayed_interrupt() as was_interrupted:
@@ -111,20 +112,35 @@ def apply_plan(plan: FilePlan, place: WritePlace, storage: Storage) -> Applied:
     Raises:
         InputError: the file changed since it was read, or cannot be written; it is as it was.
     """
-    record, notes = replace_file(
-        storage,
-        place,
-        plan.document.name,
-        plan.document.data,
-        plan.new_data,
-        Record(
-            number=0,
-            action="fix",
-            file=place.name,
-            before=digest(plan.document.data),
-            after=digest(plan.new_data),
-            rules=plan.rules,
-            edits=tuple(edits_as_json(plan.edits)),
-        ),
+    document = plan.document
+    written = apply_change(
+        place, document.name, document.data, plan.new_data, plan.rules, plan.edits, storage
     )
-    return Applied(plan.document.name, plan.rules, record, plan.notes + notes)
+    return replace(written, notes=plan.notes + written.notes)
+
+
+def apply_change(
+    place: WritePlace,
+    name: str,
+    before: bytes,
+    after: bytes,
+    rules: Sequence[str],
+    edits: Sequence[Edit] = (),
+    storage: Storage = LOCAL,
+) -> Applied:
+    """Write one file, of whatever format, with its old bytes in the journal beside it.
+
+    Raises:
+        InputError: the file does not hold `before`, or cannot be written; it is as it was.
+    """
+    wanted = Record(
+        number=0,
+        action="fix",
+        file=place.name,
+        before=digest(before),
+        after=digest(after),
+        rules=tuple(rules),
+        edits=tuple(edits_as_json(edits)),
+    )
+    record, notes = replace_file(storage, place, name, before, after, wanted)
+    return Applied(name, tuple(rules), record, notes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from difflib import diff_bytes, unified_diff
 from pathlib import Path
 
@@ -17,22 +17,21 @@ def render_diff(plans: Iterable[FilePlan]) -> bytes:
     An absolute path below it is made relative, since `patch` takes no absolute names; one that is
     elsewhere stays, for `patch -p1 -d /`.
     """
-    here = Path.cwd()
-    return b"".join(line for plan in plans for line in _diff_file(plan, here))
+    return b"".join(
+        diff_file(plan.document.name, plan.document.data, plan.new_data) for plan in plans
+    )
 
 
-def _diff_file(plan: FilePlan, here: Path) -> Iterator[bytes]:
-    name = _header_name(plan.document.name, here)
-    before = plan.document.data.split(b"\n")
-    after = plan.new_data.split(b"\n")
-    lines = diff_bytes(unified_diff, _with_ends(before), _with_ends(after), name, name)
-    for line in lines:
-        yield line if line.endswith(b"\n") else line + _NO_NEWLINE
+def diff_file(name: str, before: bytes, after: bytes) -> bytes:
+    """Return the unified diff of one file; nothing where both are the same."""
+    header = _header_name(name, Path.cwd())
+    lines = diff_bytes(unified_diff, _lines(before), _lines(after), header, header)
+    return b"".join(line if line.endswith(b"\n") else line + _NO_NEWLINE for line in lines)
 
 
-def _with_ends(lines: list[bytes]) -> list[bytes]:
-    """Give every line its newline back; `bytes.splitlines` would split at a lone CR too."""
-    *whole, last = lines
+def _lines(data: bytes) -> list[bytes]:
+    """Split after every newline; `bytes.splitlines` would split at a lone CR too."""
+    *whole, last = data.split(b"\n")
     return [line + b"\n" for line in whole] + ([last] if last else [])
 
 

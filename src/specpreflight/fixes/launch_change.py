@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from specpreflight.errors import UsageError
-from specpreflight.models.finding import Finding, Remedy
+from specpreflight.fixes.plan import chosen_edits
+from specpreflight.models.finding import SEVERITY_OF_OUTCOME, Finding, Remedy, Severity
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,12 +24,34 @@ class LaunchChange:
         words = [word for flag, text in self.flags.items() for word in (flag, text) if word]
         return [*lines, shlex.join(words)] if words else lines
 
+    def applied_to(self, argv: Sequence[str]) -> tuple[str, ...]:
+        """Return a command line with these flags, each once, in the place of the old ones."""
+        words = list(argv)
+        for flag, value in self.flags.items():
+            words = without_flag(words, flag, has_value=value is not None)
+            words += [flag] if value is None else [flag, value]
+        return tuple(words)
+
+
+def without_flag(argv: Iterable[str], flag: str, *, has_value: bool) -> list[str]:
+    """Return a command line without a flag, and without the word after it if that is its value."""
+    rest = []
+    skip = False
+    for word in argv:
+        if skip:
+            skip = False
+        elif word == flag:
+            skip = has_value
+        elif not word.startswith(flag + "="):
+            rest.append(word)
+    return rest
+
 
 def launch_change(findings: Iterable[Finding], applicability: Sequence[str]) -> LaunchChange:
     """Return the flags and variables that findings call for which no edit of a file mends.
 
-    Of each finding that is not ignored, the first `flag` or `environment` remedy of that
-    applicability counts; a finding with an applicable `edit` needs none.
+    Of each error and warning the first remedy of that applicability with a flag or variable
+    counts; a finding that an edit mends needs none.
 
     Raises:
         UsageError: two findings want different values of one flag or variable.
@@ -55,11 +78,10 @@ def launch_change(findings: Iterable[Finding], applicability: Sequence[str]) -> 
 
 
 def _launch_remedy(finding: Finding, applicability: Sequence[str]) -> Remedy | None:
-    if finding.ignored is not None:
+    severity = finding.severity or SEVERITY_OF_OUTCOME[finding.outcome]
+    if severity is Severity.NOTE or finding.ignored or chosen_edits(finding, applicability):
         return None
-    applicable = [one for one in finding.remedies if one.applicability in applicability]
-    if any(one.kind == "edit" and one.edits for one in applicable):
-        return None
+    applicable = (one for one in finding.remedies if one.applicability in applicability)
     return next((one for one in applicable if one.flags or one.environment), None)
 
 

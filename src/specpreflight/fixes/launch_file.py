@@ -202,31 +202,15 @@ def _first_confirmed(
 
 
 def _differs_only(before: Command, after: Command, change: LaunchChange) -> bool:
-    argv, environment = list(before.argv), {one.name: one.value for one in before.environment}
-    for flag, value in change.flags.items():
-        argv = _without_flag(argv, flag, value is not None)
-        argv += [flag] if value is None else [flag, value]
+    environment = {one.name: one.value for one in before.environment}
     environment.update(change.environment)
     return (
-        _bag(argv) == _bag(after.argv)
+        _bag(change.applied_to(before.argv)) == _bag(after.argv)
         and environment == {one.name: one.value for one in after.environment}
         and (before.engine, before.entry, len(before.lost), len(before.others))
         == (after.engine, after.entry, len(after.lost), len(after.others))
         and set(after.unresolved) <= set(before.unresolved)
     )
-
-
-def _without_flag(argv: list[str], flag: str, has_value: bool) -> list[str]:
-    rest = []
-    skip = False
-    for word in argv:
-        if skip:
-            skip = False
-        elif word == flag:
-            skip = has_value
-        elif not word.startswith(flag + "="):
-            rest.append(word)
-    return rest
 
 
 def _bag(argv: Iterable[str]) -> Counter[str]:

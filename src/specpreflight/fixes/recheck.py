@@ -65,7 +65,7 @@ def converge(
                 f"not written: after {rounds} rounds {names} still want other values",
                 hint="apply one of them with --select-fix RULE, and please report it",
             )
-    new = _new_errors(before, findings)
+    new = new_errors(before, findings)
     if new:
         names = ", ".join(dict.fromkeys(rule for file in rules.values() for rule in file))
         raise FixRefused(
@@ -84,7 +84,7 @@ def converge(
     )
 
 
-def _new_errors(before: Iterable[Finding], after: Iterable[Finding]) -> list[Finding]:
+def new_errors(before: Iterable[Finding], after: Iterable[Finding]) -> list[Finding]:
     """Return the errors of rules that have more of them than before."""
     known = Counter(finding.rule for finding in before if _is_error(finding))
     new = []

@@ -147,6 +147,9 @@ class UnsyncedStorage(LocalStorage):
         """Leave it to the system."""
 
 
+LOCAL = LocalStorage()
+
+
 def _copy_attributes(like: str, descriptor: int) -> tuple[str, ...]:
     """Give an open file the owner, mode and extended attributes (ACLs among them) of another."""
     notes = []

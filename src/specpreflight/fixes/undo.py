@@ -9,9 +9,7 @@ from specpreflight.errors import InputError, UsageError
 from specpreflight.fixes.journal import Journal, Record, State, digest, states
 from specpreflight.fixes.place import find_write_place
 from specpreflight.fixes.replace import replace_file
-from specpreflight.fixes.storage import LocalStorage, Storage
-
-LOCAL = LocalStorage()
+from specpreflight.fixes.storage import LOCAL, Storage
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +39,7 @@ def read_history(directory: str, storage: Storage = LOCAL) -> tuple[Entry, ...]:
 
 
 def undo_last(
-    directory: str, *, force: bool = False, storage: Storage = LOCAL
+    directory: str, *, file: str | None = None, force: bool = False, storage: Storage = LOCAL
 ) -> tuple[Record, Record]:
     """Restore the bytes that the last fix in a checkpoint replaced.
 
@@ -49,6 +47,7 @@ def undo_last(
 
     Args:
         directory: the checkpoint's directory.
+        file: the file in it whose last fix is meant; the last of all if not given.
         force: restore even though the file was edited after the fix.
         storage: what holds it.
 
@@ -63,7 +62,9 @@ def undo_last(
         (
             entry
             for entry in reversed(read_history(directory, storage))
-            if entry.record.action == "fix" and entry.state in {"applied", "edited since"}
+            if entry.record.action == "fix"
+            and entry.state in {"applied", "edited since"}
+            and file in {None, entry.record.file}
         ),
         None,
     )
