@@ -24,7 +24,10 @@ _YAML_START = re.compile(r"(?:---|%YAML|[\w./-]+\s*:(?:\s|$)|- [\w\"'{\[-])")
 _CORE_GROUPS = re.compile(
     r"(?:v1|apps/v1|batch/v1|extensions/v1beta1|leaderworkerset\.x-k8s\.io/v1)"
 )
-_FLAGGED_KEYS = re.compile(r"(?:model|speculative|tensor|tp|context|mem)[\w-]*")
+_FUNCTION = re.compile(r"^\s*(function\s+\w+|\w+\s*\(\))\s*\{", re.MULTILINE)
+_SETS_VARIABLE = re.compile(r"export\s|\w+=\S*$")
+_STARTS_CONTAINER = re.compile(r"(sudo\s+)?(docker|podman|nerdctl)\s")
+_STATEMENT = re.compile(r"(cd|if|for|while|source|conda|set)\s")
 
 
 def find_form(text: str, name: str) -> tuple[str, Reader]:
@@ -61,21 +64,17 @@ def read_shell(
 def _shell_form(text: str) -> str:
     if re.search(r"^#SBATCH\b", text, re.MULTILINE):
         return "sbatch"
-    lines = [
-        line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")
-    ]
-    if text.startswith("#!"):
-        functions = re.search(r"^\s*(function\s+\w+|\w+\s*\(\))\s*\{", text, re.MULTILINE)
-        return "benchmark-script" if functions else "shell-script"
-    if re.match(r"\s*(sudo\s+)?(docker|podman|nerdctl)\s", text):
+    lines = [line.strip() for line in text.splitlines()]
+    lines = [line for line in lines if line and not line.startswith("#")]
+    commands = [line for line in lines if not _SETS_VARIABLE.match(line)]
+    if commands and _STARTS_CONTAINER.match(commands[0]):
         return "docker-run"
-    if any(re.match(r"\s*(export|cd|if|for|while|source|conda)\b|\w+=\S*$", x) for x in lines):
+    if text.startswith("#!"):
+        return "benchmark-script" if _FUNCTION.search(text) else "shell-script"
+    continued = any(line.endswith("\\") or line.startswith("-") for line in commands)
+    if any(map(_STATEMENT.match, commands)) or (continued and len(commands) < len(lines)):
         return "shell-script"
-    return (
-        "shell-multiline"
-        if any(line.rstrip().endswith("\\") for line in lines)
-        else ("shell-oneline")
-    )
+    return "shell-multiline" if continued else "shell-oneline"
 
 
 def _looks_yaml(text: str) -> bool:
