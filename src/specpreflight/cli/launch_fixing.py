@@ -20,6 +20,7 @@ from specpreflight.fixes.place import find_write_place
 from specpreflight.fixes.recheck import FixRefused, new_errors
 from specpreflight.models.finding import Ignored, Origin
 from specpreflight.models.launch import Launch, Variable
+from specpreflight.storage import LOCAL
 
 if TYPE_CHECKING:
     from specpreflight.cli.check import Options
@@ -42,7 +43,7 @@ class LaunchFix:
     def write(self) -> Applied:
         """Write the launch file, its old bytes in the journal beside it."""
         name = str(self.path)
-        place = find_write_place(self.path, name)
+        place = find_write_place(LOCAL, name, name)
         return apply_change(place, name, self.before, self.after, self.rules)
 
 

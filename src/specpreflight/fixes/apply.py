@@ -11,8 +11,8 @@ from specpreflight.fixes.journal import Record, digest
 from specpreflight.fixes.place import WritePlace, find_write_place
 from specpreflight.fixes.plan import FilePlan, edits_as_json
 from specpreflight.fixes.replace import replace_file
-from specpreflight.fixes.storage import LOCAL, Storage, UnsyncedStorage
 from specpreflight.models.finding import Edit
+from specpreflight.storage import LOCAL, Storage, UnsyncedStorage
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +102,7 @@ def _apply_local(plan: FilePlan, storage: Storage) -> Applied:
     document = plan.document
     if document.path is None:
         raise InputError(f"{document.name}: not written: it is no local file")
-    place = find_write_place(document.path, document.name)
+    place = find_write_place(storage, str(document.path), document.name)
     return apply_plan(plan, place, storage)
 
 

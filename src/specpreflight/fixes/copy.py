@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 
 from specpreflight.errors import InputError, UsageError
+from specpreflight.fixes.failures import write_problem
 from specpreflight.fixes.plan import FilePlan
-from specpreflight.fixes.storage import write_problem
 
 
 def copy_fixed(plan: FilePlan, directory: Path) -> Path:

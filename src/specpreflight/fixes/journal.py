@@ -17,7 +17,7 @@ from datetime import datetime, timezone
 from typing import Any, Literal
 
 from specpreflight import __version__
-from specpreflight.fixes.storage import Storage
+from specpreflight.storage import Storage
 
 FOLDER = ".specpreflight"
 
@@ -94,14 +94,17 @@ class Journal:
 
     def original(self, record: Record) -> bytes:
         """Return the bytes that were there before a change."""
-        return self._storage.read(f"{self.folder}/{record.backup}")
+        path = f"{self.folder}/{record.backup}"
+        return self._storage.read(path, path)
 
     def records(self) -> tuple[Record, ...]:
         """Return the records, oldest first; one that was cut off by a crash changed nothing."""
-        names = sorted(
-            name for name in self._storage.names(self.folder) if re.fullmatch(r"\d{4,}\.json", name)
+        paths = (
+            f"{self.folder}/{name}"
+            for name in self._storage.names(self.folder)
+            if re.fullmatch(r"\d{4,}\.json", name)
         )
-        read = (_parse(self._storage.read(f"{self.folder}/{name}")) for name in names)
+        read = (_parse(self._storage.read(path, path)) for path in paths)
         return tuple(sorted((one for one in read if one), key=lambda one: one.number))
 
     def _path(self, record: Record) -> str:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import stat
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
 
 from specpreflight.errors import InputError
+from specpreflight.storage import Storage
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,42 +26,44 @@ class WritePlace:
     other_names: int = 0
 
 
-def find_write_place(path: Path, name: str) -> WritePlace:
+def find_write_place(storage: Storage, path: str, name: str) -> WritePlace:
     """Return where the file that was read from `path` is to be written.
 
     Raises:
         InputError: it is in the Hub's cache, is a link out of its directory, is read-only, or is
             not there any more.
     """
+    folder, _, file_name = path.rpartition("/")
     try:
-        directory = path.parent.resolve(strict=True)
-        file = path.resolve(strict=True)
-        status = file.stat()
+        directory = storage.real_path(folder or ("/" if path.startswith("/") else "."))
+        file = storage.real_path(path)
+        status = storage.status(file)
     except (OSError, RuntimeError) as error:  # a loop of links is a RuntimeError before 3.13
-        raise InputError(f"{name}: not written: {error}", hint="check the path") from None
+        reason = error.strerror if isinstance(error, OSError) else None
+        raise InputError(
+            f"{name}: not written: {(reason or str(error)).lower()}", hint="check the path"
+        ) from None
     if is_in_hub_cache(directory):
         raise InputError(
             f"{name}: not written: it belongs to the Hub's cache, whose files revisions share",
             hint="write a fixed copy with --copy-to DIR, and serve that",
         )
-    if not file.is_relative_to(directory):
+    if not file.startswith(directory.rstrip("/") + "/"):
         raise InputError(
             f"{name}: not written: it is a link to {file}, outside of the checkpoint",
             hint="write a fixed copy with --copy-to DIR, or give the directory of that file",
         )
-    if not status.st_mode & 0o222 or not os.access(file, os.W_OK):
-        mode = stat.S_IMODE(status.st_mode)
+    if not status.mode & 0o222 or not status.is_writable:
         raise InputError(
-            f"{name}: not written: the file is read-only (mode {mode:03o})",
+            f"{name}: not written: the file is read-only (mode {status.mode:03o})",
             hint="make it writable (chmod u+w), or write a fixed copy with --copy-to DIR",
         )
-    return WritePlace(str(file), str(directory), path.name, status.st_nlink - 1)
+    return WritePlace(file, directory, file_name, status.names - 1)
 
 
-def is_in_hub_cache(directory: Path) -> bool:
+def is_in_hub_cache(directory: str) -> bool:
     """Return whether a directory is below a snapshot of huggingface_hub's cache."""
-    parts = directory.parts
     return any(
         part == "snapshots" and before.startswith(("models--", "datasets--", "spaces--"))
-        for before, part in pairwise(parts)
+        for before, part in pairwise(directory.split("/"))
     )

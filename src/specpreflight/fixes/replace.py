@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from specpreflight.errors import InputError
+from specpreflight.fixes.failures import write_problem
 from specpreflight.fixes.journal import Journal, Record
 from specpreflight.fixes.place import WritePlace
-from specpreflight.fixes.storage import Storage, write_problem
+from specpreflight.storage import Storage
 
 
 def replace_file(
@@ -84,7 +85,7 @@ def _clean_up(storage: Storage, journal: Journal, temporary: str, record: Record
 
 
 def _compare(storage: Storage, place: WritePlace, name: str, old: bytes) -> None:
-    if storage.read(place.file) != old:
+    if storage.read(place.file, name) != old:
         raise InputError(
             f"{name}: not written: the file changed since it was read", hint="run it again"
         )

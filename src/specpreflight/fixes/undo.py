@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 
 from specpreflight.errors import InputError, UsageError
 from specpreflight.fixes.journal import Journal, Record, State, digest, states
 from specpreflight.fixes.place import find_write_place
 from specpreflight.fixes.replace import replace_file
-from specpreflight.fixes.storage import LOCAL, Storage
+from specpreflight.storage import LOCAL, Storage
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +30,8 @@ def read_history(directory: str, storage: Storage = LOCAL) -> tuple[Entry, ...]:
     found: dict[int, State] = {}
     for file in {record.file for record in records}:
         try:
-            current = digest(storage.read(f"{directory}/{file}"))
+            path = f"{directory}/{file}"
+            current = digest(storage.read(path, path))
         except InputError:
             current = ""  # the file is gone: no record's hash
         found |= states([record for record in records if record.file == file], current)
@@ -79,8 +79,8 @@ def undo_last(
             f"{name}: was edited after the fix of {fix.time}",
             hint="--force restores the bytes from before the fix; the edited ones are kept",
         )
-    place = find_write_place(Path(name), name)
-    current = storage.read(place.file)
+    place = find_write_place(storage, name, name)
+    current = storage.read(place.file, name)
     original = Journal(storage, place.directory).original(fix)
     if digest(original) != fix.before:
         raise InputError(f"{name}: the backup of fix {fix.number} is damaged, nothing is restored")

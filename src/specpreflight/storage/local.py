@@ -1,4 +1,4 @@
-"""The few file operations that a fix is made of, on whatever holds the checkpoint."""
+"""Checkpoints on the file systems of this machine."""
 
 from __future__ import annotations
 
@@ -6,67 +6,28 @@ import errno
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Protocol
 
 from specpreflight.documents.read import read_bytes
-from specpreflight.errors import InputError
-
-
-class Storage(Protocol):
-    """Where a checkpoint lives. Paths are absolute; failures are `OSError`."""
-
-    def read(self, path: str) -> bytes:
-        """Return the content of a regular file."""
-        ...
-
-    def create(self, path: str, data: bytes, like: str) -> tuple[str, ...]:
-        """Write a new file with the permissions of the file `like`, and flush it to the disk.
-
-        Returns what could not be kept, as notes for the user. Never overwrites a file.
-        """
-        ...
-
-    def rename(self, old: str, new: str) -> None:
-        """Put a file in the place of another, in one step."""
-        ...
-
-    def remove(self, path: str) -> None:
-        """Remove a file; nothing happens where there is none."""
-        ...
-
-    def make_directory(self, path: str) -> None:
-        """Make a directory; nothing happens where there is one.
-
-        Raises:
-            NotADirectoryError: something else has that name.
-        """
-        ...
-
-    def names(self, directory: str) -> list[str]:
-        """Return the names in a directory; none where there is no such directory."""
-        ...
-
-    def sync_directory(self, path: str) -> None:
-        """Flush a directory's entries to the disk."""
-        ...
-
-    def lock(self, path: str) -> AbstractContextManager[None]:
-        """Hold the advisory lock of a file against other runs of specpreflight.
-
-        Raises:
-            BlockingIOError: another run holds it.
-        """
-        ...
+from specpreflight.storage.base import Status
 
 
 class LocalStorage:
     """The file system of this machine, every operation flushed to the disk."""
 
-    def read(self, path: str) -> bytes:
+    def read(self, path: str, name: str) -> bytes:
         """Return the content of a regular file."""
-        return read_bytes(Path(path), path)
+        return read_bytes(Path(path), name)
+
+    def real_path(self, path: str) -> str:
+        """Return the path with all links resolved."""
+        return str(Path(path).resolve(strict=True))
+
+    def status(self, path: str) -> Status:
+        """Return the mode of a file, its number of hard links, and whether we may write it."""
+        found = os.stat(path)  # noqa: PTH116
+        return Status(stat.S_IMODE(found.st_mode), found.st_nlink, os.access(path, os.W_OK))
 
     def create(self, path: str, data: bytes, like: str) -> tuple[str, ...]:
         """Write a new file with the mode, owner and extended attributes of the file `like`."""
@@ -185,25 +146,3 @@ def _copy_extended_attribute(like: str, descriptor: int, name: str) -> bool:
     except OSError:
         return False
     return True
-
-
-_WRITE_REASONS = {
-    errno.ENOSPC: ("no space left on the device", "free some space and run it again"),
-    errno.EDQUOT: ("the disk quota is used up", "free some space and run it again"),
-    errno.EROFS: ("the file system is read-only", "fix a copy: --copy-to DIR"),
-    errno.EACCES: (
-        "no permission to write in its directory",
-        "run it as the owner, or fix a copy: --copy-to DIR",
-    ),
-    errno.EPERM: ("the system does not permit to write it", "check its attributes (lsattr)"),
-    errno.EIO: ("the disk or network file system failed", "check the mount"),
-    errno.EAGAIN: ("another specpreflight is writing in this directory", "wait until it is done"),
-    errno.ENOTDIR: (".specpreflight is there and is no directory", "rename it"),
-}
-
-
-def write_problem(name: str, error: OSError) -> InputError:
-    """Return the user's line for a failed write; the file itself is still as it was."""
-    known = _WRITE_REASONS.get(error.errno or 0)
-    reason, hint = known or ((error.strerror or str(error)).lower(), "check the directory")
-    return InputError(f"{name}: not written: {reason}", hint=hint)

@@ -1,0 +1,6 @@
+"""The places that checkpoints live in, and the few file operations that a fix is made of."""
+
+from specpreflight.storage.base import Status, Storage
+from specpreflight.storage.local import LOCAL, LocalStorage, UnsyncedStorage
+
+__all__ = ["LOCAL", "LocalStorage", "Status", "Storage", "UnsyncedStorage"]
