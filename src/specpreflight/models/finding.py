@@ -118,6 +118,16 @@ class Remedy:
     environment: Mapping[str, str] = field(default_factory=dict)
     flags: tuple[str, ...] = ()
 
+    @classmethod
+    def flag(cls, title: str, *flags: str) -> Remedy:
+        """Return the advice to give `flags`; without any, a human has to choose the value."""
+        return cls(title, "flag", "safe" if flags else "placeholder", flags=flags)
+
+    @classmethod
+    def manual(cls, title: str) -> Remedy:
+        """Return advice that only a human can follow."""
+        return cls(title, "manual", "placeholder")
+
 
 @dataclass(frozen=True, slots=True)
 class Ignored:

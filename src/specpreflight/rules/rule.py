@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from specpreflight.models.finding import Finding
+from specpreflight.models.finding import STOPPING, Finding, Remedy
 from specpreflight.models.launch import Launch
 from specpreflight.models.resolved import Event, Resolved
 
@@ -65,3 +65,26 @@ def report_event(rule: Rule, order: int, event: Event, **changes: Any) -> Findin
         order=order,
     )
     return replace(finding, **changes)
+
+
+def rule_of_stops(
+    *,
+    name: str,
+    summary: str,
+    since: str,
+    topics: tuple[str, ...],
+    remedies: Mapping[str, tuple[Remedy, ...]],
+    engines: tuple[str, ...] = ("sglang",),
+) -> Rule:
+    """Return a rule that reports the stops among its events as the engine words them.
+
+    `remedies` maps a topic to its ways out; the rule has nothing else to add.
+    """
+
+    def check(launch: Launch, resolved: Resolved) -> Iterator[Finding]:
+        for order, event in rule.events(resolved):
+            if event.outcome in STOPPING:
+                yield report_event(rule, order, event, remedies=remedies.get(event.topic, ()))
+
+    rule = Rule(name, summary, since, check, engines=engines, topics=topics)
+    return rule

@@ -76,9 +76,7 @@ def check(launch: Launch, resolved: Resolved) -> Iterator[Finding]:
         ),
         engine_message="The size of tensor a must match the size of tensor b",
         values=(draft.value("draft", nested), target.text_value("target", "num_hidden_layers")),
-        remedies=(
-            Remedy("use a draft that was trained on this target's layers", "manual", "placeholder"),
-        ),
+        remedies=(Remedy.manual("use a draft that was trained on this target's layers"),),
     )
 
 
@@ -91,7 +89,7 @@ def _ignored(launch: Launch) -> Finding:
         stage=Stage.SERVING,
         detail="Only the list inside `eagle_config` decides what the target captures.",
         values=(launch.draft.value("draft", f"/{_KEY}"),),
-        remedies=(Remedy("move the list into `eagle_config`", "manual", "placeholder"),),
+        remedies=(Remedy.manual("move the list into `eagle_config`"),),
     )
 
 

@@ -68,13 +68,13 @@ def check(launch: Launch, resolved: Resolved) -> Iterator[Finding]:
                 draft.text_value("kv heads", "num_key_value_heads"),
             ),
             confidence,
-            Remedy("find out which number the weights have", "manual", "placeholder"),
+            Remedy.manual("find out which number the weights have"),
         )
     ranks = _ranks(launch)
     if ranks is None or ranks < 2:
         return
     flag = Value("tp", ranks, Origin("flag", name="--tp-size"))
-    remedy = Remedy("choose a --tp-size that divides the heads of both", "flag", "placeholder")
+    remedy = Remedy.flag("choose a --tp-size that divides the heads of both")
     if heads % ranks:
         yield _finding(
             f"the draft's {heads} heads do not divide over {ranks} tensor-parallel ranks",

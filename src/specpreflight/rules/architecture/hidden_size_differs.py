@@ -54,7 +54,7 @@ def check(launch: Launch, resolved: Resolved) -> Iterator[Finding]:
     expected, given = draft.text.get(key), target.text.get("hidden_size")
     if not isinstance(expected, int) or not isinstance(given, int) or expected == given:
         return
-    remedies = [Remedy("use the draft that was trained for this target", "manual", "placeholder")]
+    remedies = [Remedy.manual("use the draft that was trained for this target")]
     if method is DraftFormat.EAGLE3 and key == "hidden_size":
         pointer = f"{draft.text_pointer}/target_hidden_size"
         remedies.append(

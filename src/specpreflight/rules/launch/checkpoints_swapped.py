@@ -56,7 +56,7 @@ def check(launch: Launch, resolved: Resolved) -> Iterator[Finding]:
             target.value("target", "/architectures"),
             draft.value("draft", "/architectures"),
         ),
-        remedies=(Remedy("exchange the target's and the draft's path", "flag", "placeholder"),),
+        remedies=(Remedy.flag("exchange the target's and the draft's path"),),
     )
 
 

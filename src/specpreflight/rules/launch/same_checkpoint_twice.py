@@ -59,7 +59,7 @@ def check(launch: Launch, resolved: Resolved) -> Iterator[Finding]:
                 "draft", launch.draft_path, Origin("flag", name="--speculative-draft-model-path")
             ),
         ),
-        remedies=(Remedy("give the draft's own path", "flag", "placeholder"),),
+        remedies=(Remedy.flag("give the draft's own path"),),
     )
 
 

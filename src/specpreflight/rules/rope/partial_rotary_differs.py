@@ -53,7 +53,7 @@ def check(launch: Launch, resolved: Resolved) -> Iterator[Finding]:
         confidence=Confidence.INFERRED,
         detail="An MTP layer belongs to the target and was trained with the target's factor.",
         values=stated,
-        remedies=(Remedy("find out which of the two files is wrong", "manual", "placeholder"),),
+        remedies=(Remedy.manual("find out which of the two files is wrong"),),
     )
 
 

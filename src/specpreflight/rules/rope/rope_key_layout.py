@@ -63,13 +63,7 @@ def _unread(checkpoint: Checkpoint) -> Finding:
         stage=Stage.SERVING,
         detail="This release pins transformers 4, which reads `rope_theta` and `rope_scaling`.",
         values=tuple(values) or (checkpoint.value(checkpoint.role, pointer),),
-        remedies=(
-            Remedy(
-                "write `rope_theta` and `rope_scaling` beside `rope_parameters`",
-                "manual",
-                "placeholder",
-            ),
-        ),
+        remedies=(Remedy.manual("write `rope_theta` and `rope_scaling` beside `rope_parameters`"),),
     )
 
 

@@ -62,11 +62,7 @@ def check(launch: Launch, resolved: Resolved) -> Iterator[Finding]:
             "acceptance may fall beyond the length it was trained on."
         ),
         values=tuple(_values(draft, target)),
-        remedies=(
-            (Remedy("restore the target's scaling in the draft", "manual", "placeholder"),)
-            if is_mtp
-            else ()
-        ),
+        remedies=((Remedy.manual("restore the target's scaling in the draft"),) if is_mtp else ()),
     )
 
 

@@ -1,0 +1,56 @@
+"""A model class that this release does not have.
+
+## What it checks
+`architectures` of target and draft against the registry of the release, after the engine's own
+renaming of drafts; and that `architectures` names a class at all.
+
+## What the engine does
+An unregistered class falls to the Transformers backend, which raises a ValueError; a missing list
+raises `TypeError` or `IndexError`. For a draft this comes after the target's weights are loaded.
+vLLM's and SGLang's names for the same draft differ (`Eagle3LlamaForCausalLM` is vLLM's,
+`LlamaForCausalLMEagle3` SGLang's).
+
+## Example
+A draft exported for vLLM with `"architectures": ["Eagle3LlamaForCausalLM"]`: `Cannot find model
+module. 'Eagle3LlamaForCausalLM' is not a registered model in the Transformers library`.
+
+## Fix
+Write the engine's own name where the tensors fit that class, or use a release that has it.
+
+## Fix safety
+Not written by `--fix`: whether the tensors fit is another question (see `keys`).
+
+## How sure
+Proven: the registry of that release.
+
+## References
+SGLang `srt/models/registry.py`, `srt/model_loader/utils.py:get_model_architecture`.
+"""
+
+from __future__ import annotations
+
+from specpreflight.models.finding import Remedy
+from specpreflight.rules.rule import rule_of_stops
+
+RULE = rule_of_stops(
+    name="architecture-unknown",
+    summary="a model class that this release does not have",
+    since="0.1.0",
+    topics=(
+        "architecture.draft-unregistered",
+        "architecture.target-unregistered",
+        "config.missing-architectures",
+        "target.no-architecture",
+    ),
+    remedies={
+        "architecture.draft-unregistered": (
+            Remedy.manual("write this engine's name for the class, or use a release that has it"),
+        ),
+        "architecture.target-unregistered": (
+            Remedy.manual("use an engine release that has this class"),
+        ),
+        "config.missing-architectures": (
+            Remedy.manual("write `architectures` with the class that the weights belong to"),
+        ),
+    },
+)

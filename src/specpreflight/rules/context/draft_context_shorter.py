@@ -1,0 +1,175 @@
+"""The draft's context length is shorter than the one it is given.
+
+## What it checks
+The context length that the engine derives from the draft's config (the first of
+`max_sequence_length`, `seq_length`, `max_seq_len`, `model_max_length`, `max_position_embeddings`,
+times the RoPE factor where that counts) against the target's, or `--context-length`.
+
+## What the engine does
+SGLang gives the draft worker the target's context length. Up to 0.4.10.post2 a shorter draft is let
+through with a warning, since the override is on by default. From 0.5.1 on the draft worker raises a
+ValueError: after the target's weights are loaded, up to 0.5.13 also after its KV cache and CUDA
+graphs. With `--context-length` the target's runner reads the draft's config first, so that the same
+error comes earlier. `SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN` (true, 1, yes or y in any case) or
+`SGLANG_IS_IN_CI` turns the error into a warning; later releases then also overwrite the draft's
+`max_position_embeddings` in memory, earlier ones leave its rotary table short.
+
+## Example
+Kimi-K2.5 (262144, inside `text_config`) with an EAGLE-3 draft that says 131072.
+
+## Fix
+Raise the draft's number to the target's; it survives the next shell. Or serve with
+`--context-length` at the draft's length, which limits every request. Or set the variable, which
+the next shell forgets. No remedy makes the draft accept more beyond the length it was trained on.
+
+## Fix safety
+Raising `max_position_embeddings` is safe where it changes nothing but the size of the rotary
+table. With dynamic or longrope scaling, or YaRN without `original_max_position_embeddings`, the
+frequencies depend on it, so the edit is unsafe.
+
+## How sure
+Proven: the engine's own code at this release, compared with recorded verdicts of it.
+
+## References
+SGLang `srt/configs/model_config.py:_derive_context_length` (inline in `__init__` up to 0.5.2),
+`srt/speculative/eagle_worker.py`, `srt/managers/tp_worker.py`; sglang#9388, #18220.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from specpreflight.models.checkpoint import Checkpoint
+from specpreflight.models.context_length import length_key, raising_changes_numerics
+from specpreflight.models.finding import MISSING, Edit, Finding, Outcome, Remedy, Value
+from specpreflight.models.launch import Launch
+from specpreflight.models.resolved import Event, Resolved
+from specpreflight.rules.rule import Rule, report_event
+
+_VARIABLE = "SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN"
+_REFUSED, _OVERRIDDEN, _LET_THROUGH = (
+    "context.draft-shorter",
+    "context.draft-overridden",
+    "context.draft-let-through",
+)
+
+
+def check(launch: Launch, resolved: Resolved) -> Iterator[Finding]:
+    """Report the first event about the draft's length, with every way out."""
+    draft = launch.draft or launch.target
+    for order, event in RULE.events(resolved):
+        if draft is None:
+            return
+        wanted, derived = event.facts["wanted"], event.facts["derived"]
+        yield report_event(
+            RULE,
+            order,
+            event,
+            message=_message(event, wanted, derived),
+            detail=_detail(event),
+            values=(_draft_value(draft, derived), _wanted_value(launch, event, wanted)),
+            remedies=tuple(_remedies(draft, event, wanted, derived)),
+        )
+        return
+
+
+def _message(event: Event, wanted: int, derived: int) -> str:
+    if event.topic == _OVERRIDDEN:
+        return f"the engine overrides the draft's context length {derived} with {wanted}"
+    if event.facts.get("given"):
+        return f"the draft's context length {derived} is below `--context-length` {wanted}"
+    return f"the draft's context length {derived} is below the target's {wanted}"
+
+
+def _detail(event: Event) -> str:
+    if event.topic == _OVERRIDDEN:
+        return (
+            "The override is on, so the draft's rotary table is built for the longer context in "
+            "memory. Acceptance beyond the length that the draft was trained on is not promised."
+        )
+    if event.topic == _LET_THROUGH:
+        return (
+            "This release lets it through with a warning and leaves the draft's rotary table "
+            "short: requests past the draft's length may crash the server or accept nothing."
+        )
+    loaded = event.facts.get("loaded")
+    after = f" This comes after {loaded} are loaded." if loaded else ""
+    return (
+        f"{event.facts.get('reader', 'the draft worker').capitalize()} gives the draft that length "
+        f"and refuses one above the draft's own.{after}"
+    )
+
+
+def _draft_value(draft: Checkpoint, derived: int) -> Value:
+    value = draft.text_value("draft", length_key(draft))
+    return value if value.value is not None else Value("draft", derived, value.origin)
+
+
+def _wanted_value(launch: Launch, event: Event, wanted: int) -> Value:
+    """Return the value that asks for the longer context: the flag, or the target's key."""
+    if event.facts.get("given") or launch.target is None:
+        for value in event.values:
+            if value.origin.kind == "flag":
+                return value
+    if launch.target is None:
+        return Value("target", wanted, event.values[0].origin)
+    value = launch.target.text_value("target", length_key(launch.target))
+    return value if value.value is not None else Value("target", wanted, value.origin)
+
+
+def _remedies(draft: Checkpoint, event: Event, wanted: int, derived: int) -> Iterator[Remedy]:
+    edits = tuple(_edits(draft, wanted, derived))
+    unsafe = raising_changes_numerics(draft)
+    names = " and ".join(f"`{edit.pointer.rsplit('/', 1)[-1]}`" for edit in edits)
+    if edits:
+        yield Remedy(
+            f"set {names} to {edits[0].after} in {draft.config.name}"
+            + (", which changes the rotary frequencies" if unsafe else ""),
+            "edit",
+            "unsafe" if unsafe else "safe",
+            edits=edits,
+        )
+    if event.outcome is Outcome.ADJUSTS:
+        return
+    flag = f"--context-length {derived}"
+    yield Remedy.flag(f"or launch with {flag}; longer requests are then refused", flag)
+    if event.topic == _REFUSED:
+        yield Remedy(
+            f"or export {_VARIABLE}=1, which the next shell forgets",
+            "environment",
+            "safe",
+            environment={_VARIABLE: "1"},
+        )
+
+
+def _edits(draft: Checkpoint, wanted: int, derived: int) -> Iterator[Edit]:
+    """Yield what to write so that the derived length becomes `wanted`.
+
+    Where RoPE scaling multiplies, the stated number grows by the same ratio. Where another key
+    than `max_position_embeddings` decides, the rotary table has to grow as well.
+    """
+    text, prefix = draft.text, draft.text_pointer
+    deciding = length_key(draft)
+    stated = text.get(deciding)
+    for key in dict.fromkeys((deciding, "max_position_embeddings")):
+        before = text.get(key, MISSING)
+        if stated is None:
+            after = wanted
+        elif isinstance(stated, int) and derived > 0 and stated > 0:
+            after = -(-wanted * stated // derived)
+        else:
+            return
+        if isinstance(before, int) and before >= after:
+            continue
+        yield Edit(draft.config.name, f"{prefix}/{key}", before, after)
+
+
+RULE = Rule(
+    name="draft-context-shorter",
+    summary="the draft's context length is shorter than the one it is given",
+    since="0.1.0",
+    engines=("sglang", "vllm"),
+    needs=(),
+    topics=(_REFUSED, _OVERRIDDEN, _LET_THROUGH),
+    check=check,
+)
