@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -199,10 +200,9 @@ class Tracer:
                 self.run_script(word, inner, line=process.line or 1)
 
     def _script_text(self, name: str) -> str | None:
-        if name in self.written:
-            return self.written[name]
-        if name.removeprefix("./") in self.written:
-            return self.written[name.removeprefix("./")]
+        written = self.written.get(posixpath.normpath(name))
+        if written is not None:
+            return written
         return self.files.read(name) if name.endswith((".sh", ".bash")) else None
 
     def _shell(self, process: Process) -> None:
@@ -222,7 +222,7 @@ class Tracer:
                 return
             at += option in ("-o", "+o", "-O", "--rcfile", "--init-file")
         if at < len(words):
-            text = self.written.get(words[at])
+            text = self.written.get(posixpath.normpath(words[at]))
             text = self.files.read(words[at]) if text is None else text
             if text is not None:
                 self.run_script(text, process, words[at + 1 :])

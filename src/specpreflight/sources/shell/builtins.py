@@ -230,7 +230,8 @@ def _exit(shell: Shell, arguments: Sequence[Argument]) -> bool:
 def _return(shell: Shell, arguments: Sequence[Argument]) -> bool:
     from specpreflight.sources.shell.interpreter import Return
 
-    raise Return
+    words = _texts(arguments)
+    raise Return(words[:1] in ([], ["0"]) or bool(shell.guesses))
 
 
 def _break(shell: Shell, arguments: Sequence[Argument]) -> bool:
@@ -391,7 +392,9 @@ _BUILTINS: dict[str, Builtin] = {
 # Programs that only turn text into text, on what is known of it
 
 
-def filter_text(words: Sequence[str], text: str) -> str | None:
+def filter_text(
+    words: Sequence[str], text: str, read_file: Callable[[str], str | None]
+) -> str | None:
     """Return what a text filter prints, `None` where the program is none or that is not known.
 
     One that is given the marker of an unknown output keeps it: the first field of `$(hostname -I)`
@@ -401,12 +404,12 @@ def filter_text(words: Sequence[str], text: str) -> str | None:
     plain = reveal(text)
     if name in _FILTERS and plain.startswith("$(") and plain.rstrip().endswith(")"):
         return text
+    if name == "cat":
+        files = [text if word == "-" else read_file(word) for word in words[1:] or ("-",)]
+        known = [file for file in files if file is not None]
+        return "".join(known) if len(known) == len(files) else None
     do = _PROGRAMS.get(name)
     return do(list(words[1:]), text) if do else None
-
-
-def _cat(words: list[str], text: str) -> str | None:
-    return text if all(word == "-" for word in words) else None
 
 
 def _lines(words: list[str], text: str) -> int | None:
@@ -522,7 +525,6 @@ def _count(words: list[str], text: str) -> str | None:
 
 _FILTERS = frozenset({"head", "tail", "cut", "tr", "sed", "awk", "sort", "uniq", "xargs", "grep"})
 _PROGRAMS: dict[str, Callable[[list[str], str], str | None]] = {
-    "cat": _cat,
     "head": _head,
     "tail": _tail,
     "seq": _seq,

@@ -10,6 +10,7 @@ import fnmatch
 import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
+from typing import NamedTuple
 
 from specpreflight.sources.shell import arithmetic
 from specpreflight.sources.shell.lexer import Lexer
@@ -27,8 +28,13 @@ _DEFAULT_IFS = " \t\n"
 _OPERATION = re.compile(r":?[-=+?]|##?|%%?|//?#?%?|\^\^?|,,?|@|:")
 _RANGE = re.compile(r"(-?\d+)\.\.(-?\d+)(?:\.\.(-?\d+))?|([a-zA-Z])\.\.([a-zA-Z])")
 
-#: A piece of an expanded word: its text, and whether it may be split. `None` ends a field.
-_Piece = tuple[str, bool]
+
+class _Piece(NamedTuple):
+    """Text of an expanded word: whether it may be split, and whether its `*` are characters."""
+
+    text: str
+    splits: bool
+    quoted: bool
 
 
 class Expansion:
@@ -73,12 +79,13 @@ class Expansion:
 
     def pattern(self, word: Word) -> str:
         """Return the regular expression of a glob pattern; quoted characters are literal."""
-        return "".join(_glob(text, quoted) for text, quoted in self._texts(word.parts))
+        return "".join(_glob(piece.text, piece.quoted) for piece in self._texts(word.parts))
 
     def regex(self, word: Word) -> str:
         """Return the right side of `=~`; quoted characters are literal."""
         return "".join(
-            re.escape(text) if quoted else text for text, quoted in self._texts(word.parts)
+            re.escape(piece.text) if piece.quoted else piece.text
+            for piece in self._texts(word.parts)
         )
 
     def elements(self, words: Sequence[Word]) -> dict[str, str]:
@@ -86,11 +93,9 @@ class Expansion:
         found: dict[str, str] = {}
         index = 0
         for word in words:
-            keyed = re.match(r"\[([^\]]*)\]=", _leading_text(word))
-            if keyed:
-                first = word.parts[0]
-                rest = first.text[keyed.end() :] if isinstance(first, Literal) else ""
-                found[keyed.group(1)] = self._joined([Literal(rest), *word.parts[1:]])
+            keyed = _split_key(word)
+            if keyed is not None:
+                found[self._joined(keyed[0])] = self._joined(keyed[1])
                 continue
             for field in self.fields([word]):
                 found[str(index)] = field
@@ -98,19 +103,19 @@ class Expansion:
         return found
 
     def _joined(self, parts: Sequence[Part]) -> str:
-        return "".join(text for text, _ in self._texts(parts))
+        return "".join(piece.text for piece in self._texts(parts))
 
     def _texts(self, parts: Sequence[Part]) -> Iterator[_Piece]:
-        """Yield (text, quoted); several fields are joined by blanks."""
+        """Yield the pieces; several fields are joined by blanks."""
         pending = ""
         for piece in self._pieces(parts):
             if piece is None:
                 pending = " "
                 continue
             if pending:
-                yield pending, True
+                yield _Piece(pending, False, True)
                 pending = ""
-            yield piece[0], not piece[1]
+            yield piece
 
     def _split(self, parts: Sequence[Part]) -> Iterator[str]:
         separators = self.variables.text("IFS")
@@ -121,11 +126,11 @@ class Expansion:
                 if field is not None:
                     yield field
                 field = None
-            elif not piece[1] or not separators:
-                if piece[0] or not piece[1]:
-                    field = (field or "") + piece[0]
+            elif not piece.splits or not separators:
+                if piece.text or not piece.splits:
+                    field = (field or "") + piece.text
             else:
-                first, *rest = split_fields(piece[0], separators)
+                first, *rest = split_fields(piece.text, separators)
                 if first is not None:
                     field = (field or "") + first
                 for part in rest:
@@ -136,36 +141,41 @@ class Expansion:
             yield field
 
     def _pieces(self, parts: Sequence[Part]) -> Iterator[_Piece | None]:
-        """Yield (text, may be split) and `None` between fields."""
+        """Yield pieces, and `None` between fields."""
         for part in parts:
             if isinstance(part, Literal):
-                yield part.text, False
+                yield _Piece(part.text, False, part.quoted)
             elif isinstance(part, Substitution):
                 if part.process:
-                    yield protect(f"{part.process}({part.script})"), False
+                    yield _Piece(protect(f"{part.process}({part.script})"), False, True)
                 else:
-                    yield self.substitute(part.script).rstrip("\n"), not part.quoted
+                    yield _expanded(self.substitute(part.script).rstrip("\n"), part.quoted)
             elif isinstance(part, Arithmetic):
-                yield self.arithmetic(part.expression), not part.quoted
+                yield _expanded(self.arithmetic(part.expression), part.quoted)
             elif part.index in ("@", "*") or part.name in ("@", "*"):
                 yield from self._list(part)
+            elif (operand := self._default(part)) is not None:
+                for piece in self._pieces(operand.parts):
+                    splits = piece is not None and not piece.quoted and not part.quoted
+                    yield piece and piece._replace(splits=splits)
             else:
-                yield self._parameter(part), not part.quoted
+                yield _expanded(self._parameter(part), part.quoted)
 
     def _list(self, part: Parameter) -> Iterator[_Piece | None]:
         items = self._items(part)
         if part.prefix == "#":
-            yield str(len(items)), not part.quoted
+            yield _expanded(str(len(items)), part.quoted)
             return
         star = (part.index or part.name) == "*"
         if part.quoted and star:
             separators = self.variables.text("IFS")
-            yield (" " if separators is None else separators[:1]).join(items), False
+            joined = (" " if separators is None else separators[:1]).join(items)
+            yield _expanded(joined, quoted=True)
             return
         for at, item in enumerate(items):
             if at:
                 yield None
-            yield item, not part.quoted
+            yield _expanded(item, part.quoted)
 
     def _items(self, part: Parameter) -> list[str]:
         """Return the values of `$@` or `${name[@]}`, after the operation that follows."""
@@ -263,6 +273,15 @@ class Expansion:
             self.variables.assign(name, default)
         return default
 
+    def _default(self, part: Parameter) -> Word | None:
+        """Return the word of `${NAME:-word}` where it stands for the value."""
+        operator, operand = _operation(part.rest)
+        if operator not in ("-", ":-", "+", ":+") or part.prefix:
+            return None
+        value = self.parameter_text(part.name, part.index)
+        unset = value is None or is_marker(value) or (operator[0] == ":" and value == "")
+        return Lexer(operand).operand(part.quoted) if unset == (operator[-1] == "-") else None
+
     def _operand(self, text: str, quoted: bool) -> str:
         return self._joined(Lexer(text).operand(quoted).parts)
 
@@ -272,7 +291,7 @@ class Expansion:
             start, length = self._range(operand)
             return value[start:][:length]
         if operator[0] == "@":
-            return value
+            return "'" + value.replace("'", "'\\''") + "'" if operand == "Q" else value
         if operator[0] in "^,":
             change = str.upper if operator[0] == "^" else str.lower
             whole = len(operator) == 2
@@ -346,6 +365,10 @@ def split_fields(text: str, separators: str) -> list[str | None]:
     return [None, *parts] if led else parts
 
 
+def _expanded(text: str, quoted: bool) -> _Piece:
+    return _Piece(text, not quoted, quoted)
+
+
 def _operation(rest: str) -> tuple[str, str]:
     match = _OPERATION.match(rest)
     return (match.group(), rest[match.end() :]) if match else ("", rest)
@@ -371,9 +394,17 @@ def _glob(text: str, quoted: bool) -> str:
     return translated[len("(?s:") : translated.rindex(")")]
 
 
-def _leading_text(word: Word) -> str:
+def _split_key(word: Word) -> tuple[list[Part], list[Part]] | None:
+    """Return the key and the value of `[key]=value`, `None` for a plain element."""
     first = word.parts[0] if word.parts else None
-    return first.text if isinstance(first, Literal) and not first.quoted else ""
+    if not isinstance(first, Literal) or first.quoted or not first.text.startswith("["):
+        return None
+    parts = [Literal(first.text[1:]), *word.parts[1:]]
+    for at, part in enumerate(parts):
+        if isinstance(part, Literal) and not part.quoted and "]=" in part.text:
+            key, _, value = part.text.partition("]=")
+            return [*parts[:at], Literal(key)], [Literal(value), *parts[at + 1 :]]
+    return None
 
 
 def _expand_braces(parts: list[Part]) -> list[list[Part]]:

@@ -12,6 +12,7 @@ usage check does not end the reading. Where no launch is found, the caller tries
 
 from __future__ import annotations
 
+import posixpath
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -70,6 +71,10 @@ class Exit(Exception):
 
 class Return(Exception):
     """A function, or a sourced file, ends."""
+
+    def __init__(self, succeeded: bool) -> None:
+        super().__init__()
+        self.succeeded = succeeded
 
 
 class Leave(Exception):
@@ -194,7 +199,7 @@ class Shell:
     def _condition(self, tokens: Sequence[Word | str]) -> bool:
         expansion = self.expansion
         before, expansion.cautious = expansion.cautious, True
-        value = holds(tokens, expansion, self.files.__contains__)
+        value = holds(tokens, expansion, lambda name: posixpath.normpath(name) in self.files)
         expansion.cautious = before
         return value
 
@@ -301,7 +306,8 @@ class Shell:
                 return True
             going = self._loop(node.body)
             # A loop that waits for something, or restarts a server for ever, is followed once.
-            if not going or guessed or self._commands > commands:
+            endless = _is_constant(node.condition) and self._commands > commands
+            if not going or guessed or endless:
                 return True
 
     def _arithmetic_for(self, node: ArithmeticFor) -> bool:
@@ -385,7 +391,7 @@ class Shell:
                 if name == "exec" and not self.guesses:
                     raise Exit
             return True
-        filtered = builtins.filter_text(plain, self.input.text)
+        filtered = builtins.filter_text(plain, self.input.text, self.file_text)
         if filtered is not None:
             self.output.append(protect(filtered) if "$(" in filtered else filtered)
             self.input = Input()
@@ -420,10 +426,10 @@ class Shell:
         """Run something with `NAME=value` in front of it."""
         if not assignments:
             return body()
-        values = [(found, self._value(found)) for found in assignments]
         self.variables.scopes.append({})
         try:
-            for found, value in values:
+            for found in assignments:
+                value = self._value(found)
                 cell = self.variables.declare(found.name)
                 cell.value, cell.exported = value, True
                 cell.path, cell.line = self.path, found.line
@@ -440,8 +446,8 @@ class Shell:
         self.variables.scopes.append({})
         try:
             return self.execute(self.functions[name])
-        except Return:
-            return True
+        except Return as returned:
+            return returned.succeeded
         finally:
             self.variables.scopes.pop()
             self.expansion.positional, self.line = before, line
@@ -490,7 +496,7 @@ class Shell:
                     return
 
         short = re.fullmatch(r"\s*<\s*(\S+)\s*", script)
-        text = self.capture(body) if short is None else self.files.get(short.group(1), "")
+        text = self.capture(body) if short is None else self.file_text(short.group(1)) or ""
         self.expansion.guessed = guessed
         return text
 
@@ -520,6 +526,7 @@ class Shell:
             text = self.capture(lambda: result.append(body()))
             status = result[0]
             if not target.startswith("/dev/") and not target.isdigit():
+                target = posixpath.normpath(target)
                 self.files[target] = (self.files.get(target, "") if appended else "") + text
         self.input = before
         return status
@@ -528,14 +535,16 @@ class Shell:
         for part in target.parts:
             if getattr(part, "process", "") == "<":
                 return self._substitute(getattr(part, "script", ""))
-        name = self.expansion.text(target)
-        return self.files.get(name) or self.read_file(name) or ""
+        return self.file_text(self.expansion.text(target)) or ""
+
+    def file_text(self, name: str) -> str | None:
+        """Return the text of a file that the script wrote, or that lies beside it."""
+        written = self.files.get(posixpath.normpath(name))
+        return self.read_file(reveal(name)) if written is None else written
 
     def source(self, name: str, arguments: Sequence[str]) -> bool:
         """Run a file in this shell, if it can be read."""
-        text = self.files.get(name)
-        if text is None:
-            text = self.read_file(reveal(name))
+        text = self.file_text(name)
         if text is None:
             self.note(f"line {self.line}: {reveal(name)} is sourced, but cannot be read")
             return True
@@ -550,6 +559,17 @@ class Shell:
         finally:
             self.path, self.expansion.positional, self.line = path, before, line
         return True
+
+
+def _is_constant(condition: Block) -> bool:
+    """Say whether a loop's condition is `true`, `:` or `1`."""
+    command = condition.commands[0] if len(condition.commands) == 1 else None
+    if isinstance(command, ArithmeticCommand):
+        return command.expression.strip() == "1"
+    if not isinstance(command, Simple) or len(command.words) != 1:
+        return False
+    word = command.words[0]
+    return isinstance(word, Word) and word.plain() in ("true", ":")
 
 
 class _Subshell:
