@@ -138,10 +138,10 @@ class ModelClass(NamedTuple):
 
 
 class ConfigField(NamedTuple):
-    """A parameter of a config class: whether it has a default, the default, the declared type.
+    """A parameter of a config class: whether it has a default, the default, the checked type.
 
-    The type is the annotation's text (`int | None`), `None` where nothing is declared
-    (transformers 4, most engine configs). `UNKNOWN` is a default that is computed.
+    The type is the annotation's text (`int | None`) where construction checks it (`@strict`,
+    transformers 5.6 and later), else `None`. `UNKNOWN` is a default that is computed.
     """
 
     has_default: bool

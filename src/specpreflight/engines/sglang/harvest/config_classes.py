@@ -91,7 +91,7 @@ def read_transformers(tree: SourceTree) -> TransformersFacts:
                     classes.setdefault(name, found)
                     homes.setdefault(name, folder.name)
     kept = _of_language(classes, homes, reader.spoken(model_types))
-    constants = {
+    constants: dict[str, Any] = {
         name: known
         for name in (
             "ALLOWED_LAYER_TYPES",
@@ -244,11 +244,15 @@ class ConfigReader:
                         properties.discard(name)
                     elif name.startswith("validate"):
                         validators.append(name)
+        strict = any("strict" in ast.unparse(part) for part in node.decorator_list)
+        if not strict:
+            # Nobody checks the annotations of `__init__` (transformers 5.0 to 5.3, the engine's).
+            fields = {name: field._replace(type=None) for name, field in fields.items()}
         return OwnConfigClass(
             bases=tuple(self._base(base, module) for base in node.bases),
             attributes=attributes,
             fields=fields,
-            strict=any("strict" in ast.unparse(part) for part in node.decorator_list),
+            strict=strict,
             validators=tuple(dict.fromkeys(validators)),
             constraints=constraints,
             assigned=tuple(sorted(assigned - fields.keys())),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -148,8 +149,9 @@ class _Reader:
                     name, "bool", known, truth.truthy, truth.falsy, "false", None, source
                 )
             case "get_int_env_var":
-                known = 0 if given is None else default
-                return EnvironmentVariable(name, "int", known, source=source)
+                return EnvironmentVariable(
+                    name, "int", 0 if given is None else default, source=source
+                )
             case "getenv" | "get":
                 return _of_plain_read(name, node, default, parents, source)
         return None
@@ -228,9 +230,9 @@ def _parents_at(tree: ast.Module, lines: list[int]) -> dict[ast.AST, ast.AST | N
     while pending:
         node = pending.pop()
         for child in ast.iter_child_nodes(node):
-            first = getattr(child, "lineno", None)
-            last = getattr(child, "end_lineno", first)
-            if first is None or any(first <= line <= last for line in lines):
+            first: int = getattr(child, "lineno", 0)
+            last: int = getattr(child, "end_lineno", sys.maxsize)
+            if any(first <= line <= last for line in lines):
                 found[child] = node
                 pending.append(child)
     return found

@@ -6,8 +6,10 @@ a container with one unknown element stays a container, with `UNKNOWN` in that p
 
 from __future__ import annotations
 
+import argparse
 import ast
 import operator
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -36,6 +38,11 @@ _BUILTINS: Mapping[str, Callable[..., Any]] = {
     "sorted": sorted,
     "str": str,
     "tuple": tuple,
+}
+#: What the standard library gives on every machine.
+_KNOWN: Mapping[tuple[str, str], Any] = {
+    ("argparse", "SUPPRESS"): argparse.SUPPRESS,
+    ("sys", "maxsize"): sys.maxsize,
 }
 _METHODS = frozenset({"lower", "upper", "strip", "keys", "values", "items", "copy", "split"})
 _LARGEST = 10_000
@@ -184,6 +191,8 @@ class Evaluator:
         depth: int,
     ) -> Any:
         if isinstance(owner, ast.Name):
+            if (owner.id, attribute) in _KNOWN:
+                return _KNOWN[owner.id, attribute]
             known = local.get(owner.id)
             if isinstance(known, EnumMember):
                 return known.name if attribute == "name" else str(known)
@@ -206,10 +215,15 @@ class Evaluator:
     def _class_attribute(
         self, module: Module, node: ast.ClassDef, attribute: str, depth: int
     ) -> Any:
+        body = {
+            statement.targets[0].id: statement.value
+            for statement in node.body
+            if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name)
+        }
         for statement in node.body:
             match statement:
                 case ast.Assign(targets=[ast.Name(id=name)], value=given) if name == attribute:
-                    return self._value(given, module, {}, depth)
+                    return self._value(given, module, body, depth)
                 case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as given) if (
                     name == attribute
                 ):
@@ -284,7 +298,7 @@ class Evaluator:
                 given = [self._members(argument, module, local, depth) for argument in node.args]
                 return UNKNOWN if UNKNOWN in given else _BUILTINS[name](*given)
             case ast.Name(id=("dict" | "OrderedDict")):
-                found = {}
+                found: dict[Any, Any] = {}
                 for keyword in node.keywords:
                     known = self._value(keyword.value, module, local, depth)
                     found.update(known if keyword.arg is None else {keyword.arg: known})
