@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from packaging.version import InvalidVersion, Version
+
 from specpreflight.errors import UsageError
 from specpreflight.models.nccl import Release
 
@@ -24,6 +26,29 @@ _TORCH_PINS: Final = (
     ((2, 14), Release(2, 30, 7)),
 )
 _NEWEST_TORCH_READ: Final = (2, 14)
+
+#: torch pins in the metadata of the engines' wheels, by the first release that has it.
+_ENGINE_PINS: Final = {
+    "sglang": (
+        ("0.4.6.post5", "2.6.0"),
+        ("0.4.7", "2.7.1"),
+        ("0.5.1", "2.8.0"),
+        ("0.5.6", "2.9.1"),
+        ("0.5.11", "2.11.0"),
+        ("0.5.18", "2.13.0"),
+        ("0.5.22", "2.14.1"),
+    ),
+    "vllm": (
+        ("0.8.5", "2.6.0"),
+        ("0.9.0", "2.7.0"),
+        ("0.10.2", "2.8.0"),
+        ("0.11.1", "2.9.0"),
+        ("0.17.0", "2.10.0"),
+        ("0.20.0", "2.11.0"),
+        ("0.27.0", "2.13.0"),
+        ("0.33.0", "2.14.0"),
+    ),
+}
 
 
 def parse_release(text: str) -> Release:
@@ -55,3 +80,38 @@ def release_of_torch(torch: str) -> Release | None:
         if wanted >= first:
             found = release
     return found
+
+
+def torch_of_engine(engine: str, version: str) -> str | None:
+    """Return the torch release that an engine release pins, `None` where it is not known."""
+    try:
+        wanted = Version(version)
+    except InvalidVersion:
+        return None
+    found = None
+    for first, torch in _ENGINE_PINS.get(engine, ()):
+        if wanted >= Version(first):
+            found = torch
+    return found
+
+
+def determine_release(
+    wanted: str | None, installed: str | None, engine: str, engine_version: str
+) -> tuple[Release, str]:
+    """Return the NCCL release to read the environment with, and how it was found.
+
+    In this order: `--nccl`, the package that is installed beside the engine, the torch that the
+    engine release pins, else the newest release whose source was read.
+
+    Raises:
+        UsageError: `wanted` is no release.
+    """
+    if wanted is not None:
+        return parse_release(wanted), "--nccl"
+    if installed is not None:
+        return parse_release(installed), "the installed nvidia-nccl package"
+    torch = torch_of_engine(engine, engine_version)
+    release = None if torch is None else release_of_torch(torch)
+    if release is not None:
+        return release, f"{engine} {engine_version} pins torch {torch}"
+    return NEWEST_READ, "assumed: the newest release whose source was read"

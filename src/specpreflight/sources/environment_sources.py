@@ -1,0 +1,122 @@
+"""Any file that sets variables: what it is, and what the process that it is for would see."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from specpreflight.errors import InputError
+from specpreflight.models.command import find_markers
+from specpreflight.models.finding import Origin
+from specpreflight.models.launch import Variable
+from specpreflight.models.nccl import Release
+from specpreflight.sources.env_file import EnvFile, read_env_file
+from specpreflight.sources.launch_files import LaunchFiles
+from specpreflight.sources.launch_forms import find_form
+from specpreflight.sources.nccl_conf import parse_nccl_conf
+from specpreflight.sources.processes import Process, Tracer
+from specpreflight.sources.profile_files import read_profile_file
+from specpreflight.sources.shell import Shell
+from specpreflight.sources.text_file import read_bytes, read_text_file
+
+_PROFILES = frozenset(
+    {"environment", "profile", ".profile", ".bash_profile", ".bash_login", ".bashrc",
+     "bash.bashrc", "bashrc"}
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class EnvironmentSource:
+    """A file that was read: its form (`systemd`, `compose`, `nccl.conf`, …) and its variables."""
+
+    form: str
+    variables: Mapping[str, Variable]
+    notes: tuple[str, ...] = ()
+
+
+@dataclass
+class _Collector(Tracer):
+    """A tracer that keeps the variables of every process, whatever it starts."""
+
+    collected: dict[str, Variable] = field(default_factory=dict)
+
+    def follow(self, process: Process) -> bool:
+        self.collected.update(process.environment)
+        return super().follow(process)
+
+
+def read_environment_source(
+    path: Path, given: str, release: Release, environment: Mapping[str, str] | None = None
+) -> EnvironmentSource:
+    """Read a file that sets variables, whatever its kind.
+
+    Args:
+        path: the file.
+        given: how the user named it.
+        release: the NCCL release that would read an nccl.conf.
+        environment: what surrounds it, for `${NAME}`.
+
+    Raises:
+        InputError: it cannot be read, or is nothing that sets variables.
+    """
+    surroundings = dict(environment or {})
+    if path.name.endswith("nccl.conf"):
+        return _read_conf(path, given, release)
+    if path.name in _PROFILES or path.parent.name == "profile.d":
+        settings = read_profile_file(path, given)
+        return EnvironmentSource("profile", {one.variable.name: one.variable for one in settings})
+    text = read_text_file(path, given)
+    form, read = find_form(text, given)
+    if form == "env-file":
+        lines = read_env_file(EnvFile(path, "dotenv", given), surroundings)
+        return EnvironmentSource(
+            form,
+            {
+                line.name: Variable(
+                    line.name,
+                    line.value,
+                    Origin("file", path=given, line=line.line, column=line.column),
+                )
+                for line in lines
+            },
+            tuple(f"{line.name}: {line.note}" for line in lines if line.note),
+        )
+    tracer = _Collector(given, LaunchFiles(path))
+    read(text, tracer, surroundings, ())
+    collected = dict(tracer.collected)
+    if form.startswith(("shell", "benchmark", "sbatch", "docker")):
+        collected = {**_exports(text, given, surroundings), **collected}
+    if not collected and not tracer.commands:
+        raise InputError(
+            f"{given}: sets no variable that could be found",
+            hint="give a script, unit, compose file, manifest, env file or nccl.conf",
+        )
+    return EnvironmentSource(form, {name: _known(one) for name, one in collected.items()})
+
+
+def _read_conf(path: Path, given: str, release: Release) -> EnvironmentSource:
+    variables: dict[str, Variable] = {}
+    notes = []
+    for line in parse_nccl_conf(read_bytes(path, given), release):
+        origin = Origin("file", path=given, line=line.line, column=1)
+        variables.setdefault(line.name, Variable(line.name, line.value, origin))
+        if line.note:
+            notes.append(f"{line.name}: {line.note}")
+    return EnvironmentSource("nccl.conf", variables, tuple(notes))
+
+
+def _exports(text: str, given: str, surroundings: Mapping[str, str]) -> dict[str, Variable]:
+    """Return what a script exports by its end, for one that starts nothing."""
+    shell = Shell(lambda execution: None, lambda name: None, surroundings, path=given)
+    shell.run(text)
+    return {known.name: known for known in shell.variables.exported()}
+
+
+def _known(variable: Variable) -> Variable:
+    """Return the variable with its place, and without a value that only running would tell."""
+    origin = variable.origin
+    if origin.path is not None and origin.kind != "file":
+        origin = Origin("file", path=origin.path, line=origin.line, column=origin.column)
+    value = variable.value
+    return Variable(variable.name, None if value and find_markers([value]) else value, origin)
