@@ -28,7 +28,7 @@ from specpreflight.models.finding import (
 from specpreflight.models.launch import EngineVersion, Hardware, Launch, Variable
 from specpreflight.models.report import EngineUsed, Inputs, Report, Summary, Verdict
 from specpreflight.models.resolved import Resolved
-from specpreflight.models.weights import weights_of
+from specpreflight.models.weights import why_unseen
 from specpreflight.rules.registry import load_rules
 from specpreflight.rules.rule import Rule
 from specpreflight.sources.checkpoint import read_checkpoint
@@ -177,17 +177,13 @@ def _why_missing(need: str, launch: Launch) -> str | None:
     subject, _, part = need.partition(".")
     if subject == "hardware":
         return None if launch.hardware != Hardware() else "not known; give --hardware"
-    checkpoint = {"target": launch.target, "draft": launch.draft}.get(subject)
+    places = {"target": launch.target, "draft": launch.draft, "head": launch.draft or launch.target}
+    checkpoint = places.get(subject)
     if checkpoint is None:
         return f"the launch names no {subject}"
     if checkpoint.problem is not None:
         return checkpoint.problem.message
-    if part == "weights":
-        table = weights_of(checkpoint)
-        if table is None:
-            return f"the {subject} is not a local directory"
-        return table.unseen
-    return None
+    return why_unseen(checkpoint) if part == "weights" else None
 
 
 def _finish(finding: Finding, launch: Launch, ignore: Mapping[str, Ignored]) -> Finding:

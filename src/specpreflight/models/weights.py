@@ -225,6 +225,20 @@ def weights_of(checkpoint: Checkpoint | None) -> WeightTable | None:
     return cast("Callable[[], WeightTable]", checkpoint.facts["weights"])()
 
 
+def why_unseen(checkpoint: Checkpoint) -> str | None:
+    """Return why a checkpoint's tensors can't be seen, `None` if they can; reads no header."""
+    if "unseen" not in checkpoint.facts:
+        return f"the {checkpoint.role} is not a local directory"
+    return cast("Callable[[], str | None]", checkpoint.facts["unseen"])()
+
+
+def missing_shards_of(checkpoint: Checkpoint | None) -> Mapping[str, int]:
+    """Return the files that a checkpoint's index names and that are absent: name → tensors."""
+    if checkpoint is None or "missing_shards" not in checkpoint.facts:
+        return {}
+    return cast("Callable[[], Mapping[str, int]]", checkpoint.facts["missing_shards"])()
+
+
 def names_of(checkpoint: Checkpoint | None) -> frozenset[str] | None:
     """Return the names of a checkpoint's tensors, from its index where it has one."""
     if checkpoint is None or "tensor_names" not in checkpoint.facts:

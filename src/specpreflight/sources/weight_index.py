@@ -6,6 +6,7 @@ Nothing is unpickled and no tensor data is read, except the bytes of a small one
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import cache, cached_property, partial
 from pathlib import Path
@@ -44,6 +45,8 @@ def weight_facts(directory: Path) -> dict[str, Callable[..., Any]]:
     return {
         "weights": lambda: folder.table,
         "find_tensor": folder.find,
+        "unseen": lambda: folder.unseen,
+        "missing_shards": lambda: folder.missing_shards,
         "tensor_names": lambda: folder.tensor_names,
         "folder": cache(partial(read_folder, directory)),
         "tokenizer": cache(partial(read_tokenizer, directory)),
@@ -61,7 +64,7 @@ class WeightFolder:
     def table(self) -> WeightTable:
         """Every tensor of the files that count, and what is wrong with files and index."""
         if not self._shards and self._index is None:
-            return WeightTable(self._format, files=self._other_files, unseen=self._unseen)
+            return WeightTable(self._format, files=self._other_files, unseen=self.unseen)
         listed = None if self._index is None else sorted(set(self._index.values()))
         counted = self._shards if listed is None else [n for n in self._shards if n in set(listed)]
         problems = list(self._index_problems)
@@ -80,11 +83,32 @@ class WeightFolder:
             tensors,
             {name: self._header(name).size for name in counted},
             tuple(problems),
-            None if counted else f"`{INDEX_NAME}` is here, none of its shards is",
+            self.unseen,
             INDEX_NAME if self._index is not None or self._index_problems else None,
             metadata,
             self.data,
         )
+
+    @property
+    def unseen(self) -> str | None:
+        """Why no tensor can be seen, `None` if some can; opens no shard."""
+        if not self._shards and self._index is None:
+            return self._unseen
+        listed = None if self._index is None else set(self._index.values())
+        if listed is not None and listed.isdisjoint(self._shards):
+            return f"`{INDEX_NAME}` is here, none of its shards is"
+        return None
+
+    @property
+    def missing_shards(self) -> dict[str, int]:
+        """The files that the index names and that are not here, with their tensors' number.
+
+        None where no shard is here at all: then only the small files were fetched.
+        """
+        present, index = set(self._shards), self._index or {}
+        if present.isdisjoint(index.values()):
+            return {}
+        return dict(Counter(shard for shard in index.values() if shard not in present))
 
     @cached_property
     def tensor_names(self) -> frozenset[str] | None:

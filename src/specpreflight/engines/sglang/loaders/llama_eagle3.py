@@ -88,7 +88,7 @@ class LlamaForCausalLMEagle3(DraftModel):
         if config.get("tie_word_embeddings"):
             if strict:
                 rows = config.need("draft_vocab_size")
-                if rows is None and self.release.since("0.5.10"):
+                if rows is None and self.release.since("0.5.11"):
                     text = "Validation error for field 'vocab_size'"
                     raise Refusal("StrictDataclassFieldValidationError", text)
             return

@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from make_checkpoints import llama_target
+from weight_launches import judge, judge_twin, launch_with
+
+from specpreflight.models.finding import Outcome
+
+RULE = "standalone-vocabulary-differs"
+
+
+def tokenizer(*tokens: str, added: dict[str, int] | None = None) -> str:
+    vocabulary = {token: number for number, token in enumerate(tokens)}
+    extra = [{"content": token, "id": number} for token, number in (added or {}).items()]
+    return json.dumps({"model": {"vocab": vocabulary}, "added_tokens": extra})
+
+
+def findings(directory: Path, theirs: str | None, ours: str | None, release: str = "0.5.13"):
+    paths = []
+    for name, text in (("draft", ours), ("target", theirs)):
+        checkpoint = llama_target()
+        if text is not None:
+            checkpoint.files["tokenizer.json"] = text
+        paths.append(checkpoint.write(directory / name))
+    return judge(RULE, *launch_with(*paths, "STANDALONE", release))
+
+
+@pytest.mark.parametrize(
+    ("release", "outcome"), [("0.5.14", Outcome.WRONG_OUTPUT), ("0.5.15", Outcome.CRASHES)]
+)
+def test_sizes_are_compared_from_0_5_15(tmp_path: Path, release: str, outcome: Outcome) -> None:
+    [finding] = judge_twin(RULE, tmp_path, release=release)
+    assert finding.outcome is outcome
+    assert finding.message == "the draft has 512 tokens, the target 256"
+
+
+def test_other_tokens_under_the_same_size(tmp_path: Path) -> None:
+    [finding] = findings(tmp_path, tokenizer("a", "b", "c"), tokenizer("a", "c", "b"), "0.5.23")
+    assert finding.outcome is Outcome.ACCEPTS_NOTHING
+    assert finding.message == "token 1 is 'b' for the target and 'c' for the draft"
+
+
+def test_added_tokens_count(tmp_path: Path) -> None:
+    one = tokenizer("a", added={"<s>": 1})
+    assert findings(tmp_path / "same", one, one) == []
+    [finding] = findings(tmp_path / "other", one, tokenizer("a", added={"<bos>": 1}))
+    assert "'<s>'" in finding.message
+
+
+@pytest.mark.parametrize("text", [None, "{", "[]", '{"model": {}}'])
+def test_a_tokenizer_that_cannot_be_read_is_no_finding(tmp_path: Path, text: str | None) -> None:
+    assert findings(tmp_path, tokenizer("a"), text) == []
+
+
+def test_only_for_standalone(tmp_path: Path) -> None:
+    assert judge_twin(RULE, tmp_path, algorithm="EAGLE") == []
