@@ -25,7 +25,6 @@ from typing import Any
 
 from packaging.version import Version
 
-from specpreflight.engines.sglang.harvest.config_classes import read_transformers
 from specpreflight.engines.sglang.harvest.engine import (
     ENGINE_TABLES,
     TRANSFORMERS_TABLES,
@@ -35,6 +34,7 @@ from specpreflight.engines.sglang.harvest.engine import (
 )
 from specpreflight.engines.sglang.harvest.pins import read_pins
 from specpreflight.engines.sglang.harvest.source_tree import SourceTree
+from specpreflight.engines.sglang.harvest.transformers_configs import read_transformers
 from specpreflight.engines.sglang.tables import DATA
 
 OLDEST = Version("0.4.6.post5")

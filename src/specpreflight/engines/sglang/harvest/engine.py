@@ -6,11 +6,8 @@ import gc
 from typing import Any
 
 from specpreflight.engines.sglang.facts import Flag
-from specpreflight.engines.sglang.harvest.config_classes import (
-    OwnConfigClass,
-    TransformersFacts,
-    read_engine_configs,
-)
+from specpreflight.engines.sglang.harvest.config_classes import OwnConfigClass
+from specpreflight.engines.sglang.harvest.config_registry import read_engine_configs
 from specpreflight.engines.sglang.harvest.drafts import (
     read_automatic_parameters,
     read_draft_path_targets,
@@ -21,6 +18,7 @@ from specpreflight.engines.sglang.harvest.flags import read_flags
 from specpreflight.engines.sglang.harvest.model_classes import read_model_classes
 from specpreflight.engines.sglang.harvest.probes import read_probes
 from specpreflight.engines.sglang.harvest.source_tree import SourceTree
+from specpreflight.engines.sglang.harvest.transformers_configs import TransformersFacts
 from specpreflight.engines.sglang.tables import to_json
 
 #: Table name -> entry -> key -> value (JSON data); one release of `tables.Table`.
