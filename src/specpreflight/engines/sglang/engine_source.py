@@ -78,6 +78,8 @@ class EngineSource(Evaluator):
         checkpoints: the model paths of the launch, as the engine sees them.
         contents: parsed JSON of other files, by path.
         model_classes: the names in the release's model registry.
+        transformers_models: the model classes that transformers exports, and whether they say
+            that another engine may use them; empty where that is not known.
         platform: `cuda`, `hip`, … as in `sglang.srt.utils.is_cuda`.
     """
 
@@ -89,9 +91,11 @@ class EngineSource(Evaluator):
         checkpoints: Mapping[str, Checkpoint],
         contents: Mapping[str, Any],
         model_classes: Collection[str],
+        transformers_models: Mapping[str, bool],
         platform: str = "cuda",
     ) -> None:
         self.mapping = ConfigMapping()
+        self.models = transformers_models
         v5 = int(transformers.split(".")[0]) >= 5
         self.reader = ConfigReader(checkpoints, v5=v5)
         folders = {
@@ -99,8 +103,9 @@ class EngineSource(Evaluator):
             for path, checkpoint in checkpoints.items()
             if checkpoint.problem is None or checkpoint.directory is not None
         }
+        files = Files(folders, contents)
         known = {
-            **surroundings(variables, Files(folders, contents)),
+            **surroundings(variables, files),
             **transformers_names(self.mapping, self.reader),
             **_engine_names(platform),
             "sglang.srt.models.registry.ModelRegistry": ModelRegistry(model_classes),
@@ -108,6 +113,7 @@ class EngineSource(Evaluator):
                 self._remote_class
             ),
             "transformers": Opaque("transformers"),
+            "transformers.utils.cached_file": files.find,
             "transformers.__version__": transformers,
         }
         super().__init__(sources, known, _NOT_INSTALLED)
@@ -119,12 +125,18 @@ class EngineSource(Evaluator):
         if dotted.startswith("transformers.") and dotted.count(".") == 1:
             if dotted in self.known:
                 return self.known[dotted]
-            return top_level_name(self, self.mapping, dotted.rpartition(".")[2])
+            name = dotted.rpartition(".")[2]
+            return top_level_name(self, self.mapping, name, self.models)
         return super().find(dotted)
 
     def opaque_attribute(self, subject: Opaque, name: str) -> Any:
         """Return an attribute of a module that is not at hand as a whole."""
         dotted = f"{subject.name}.{name}"
+        if subject.name == "transformers" and self.models:
+            found = self.find(dotted)
+            if isinstance(found, Opaque):
+                raise raised("AttributeError", f"module transformers has no attribute {name}")
+            return found
         return (
             self.find(dotted)
             if subject.name == "transformers"
@@ -164,7 +176,6 @@ def _engine_names(platform: str) -> dict[str, Any]:
         names[f"{module}.check_gguf_file"] = lambda path: str(path).endswith(".gguf")
     registry = "sglang.srt.configs.model_config_parser_registry"
     names[f"{registry}.get_model_config_parser"] = Special(_config_parser)
-    names["sglang.srt.environ.EnvField._allow_set_name"] = True
     names["sglang.srt.utils.runai_utils.is_runai_obj_uri"] = lambda _: False
     names["sglang.srt.arg_groups.overrides.resolving_view"] = lambda arguments: arguments
     return names

@@ -153,6 +153,11 @@ class Files:
         """Return `os.path.isdir(path)`."""
         return isinstance(path, str) and path.rstrip("/") in self._folders
 
+    def find(self, folder: Any, name: Any, **_: Any) -> str | None:
+        """Return the path of a file in a checkpoint, `None` where it is not there."""
+        path = f"{str(folder).rstrip('/')}/{name}"
+        return path if self.exists(path) is True else None
+
     def open(self, path: Any, *_: Any, **__: Any) -> Any:
         """Return the file for `json.load`."""
         return Text(self._contents[path]) if path in self._contents else Opaque("open()")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from specpreflight.engines.source.objects import Special, deep_copy
@@ -173,8 +174,26 @@ def transformers_names(mapping: ConfigMapping, reader: ConfigReader) -> dict[str
     }
 
 
-def top_level_name(evaluator: Evaluator, mapping: ConfigMapping, name: str) -> Any:
-    """Return `transformers.<name>`."""
+class ModelOfTransformers(External):
+    """A model class of transformers, of which only one answer is known."""
+
+    def __init__(self, is_compatible: bool) -> None:
+        self._is_compatible = is_compatible
+
+    def attribute(self, evaluator: Evaluator, name: str) -> Any:
+        """Return `is_backend_compatible`."""
+        if name == "is_backend_compatible":
+            return lambda: self._is_compatible
+        return super().attribute(evaluator, name)
+
+
+def top_level_name(
+    evaluator: Evaluator,
+    mapping: ConfigMapping,
+    name: str,
+    models: Mapping[str, bool] = MappingProxyType({}),
+) -> Any:
+    """Return `transformers.<name>`; `models` are the model classes that it exports."""
     if name in _TOP_LEVEL:
         found = evaluator.find(_TOP_LEVEL[name])
         if isinstance(found, Opaque) and name in ("PretrainedConfig", "PreTrainedConfig"):
@@ -183,4 +202,6 @@ def top_level_name(evaluator: Evaluator, mapping: ConfigMapping, name: str) -> A
         return found
     if name.endswith("Config"):
         return mapping.by_class_name(evaluator, name)
+    if name in models:
+        return ModelOfTransformers(models[name])
     return Opaque(f"transformers.{name}")

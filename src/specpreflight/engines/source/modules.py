@@ -8,8 +8,10 @@ neighbours, and a check parses only what it evaluates.
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import count
 from pathlib import Path
 from typing import Protocol
 
@@ -19,7 +21,8 @@ class Definition:
     """One top-level statement, or all definitions of one method.
 
     Attributes:
-        key: the name it binds, `Class.method`, or `name,name#position` where it binds several.
+        key: the name it binds, `Class.method`, or `name,name` for several; a number follows where a
+            name is bound more than once.
         text: its source; parsed when `statements` is first asked for.
     """
 
@@ -34,6 +37,11 @@ class Definition:
         if self.parsed is None:
             self.parsed = ast.parse(self.text).body
         return self.parsed
+
+    @property
+    def source(self) -> str:
+        """Its text, however it was made."""
+        return self.text or "\n".join(ast.unparse(statement) for statement in self.statements)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -79,7 +87,7 @@ def build_module(name: str, definitions: Iterable[Definition], *, is_package: bo
     """Return the module that consists of these definitions."""
     package = name if is_package else name.rpartition(".")[0]
     module = Module(name, package, False, {}, {})
-    for definition in definitions:
+    for definition in sorted(definitions, key=lambda each: each.key.partition("#")[2]):
         if definition.key == STRINGS:
             module.strings = True
         elif "." in definition.key.partition("#")[0]:
@@ -91,20 +99,30 @@ def build_module(name: str, definitions: Iterable[Definition], *, is_package: bo
     return module
 
 
-def split_module(text: str) -> Iterator[Definition]:
-    """Yield the definitions of a module's text, without docstrings."""
-    for position, statement in enumerate(ast.parse(text).body):
+def split_module(text: str) -> list[Definition]:
+    """Return the definitions of a module's text, without docstrings.
+
+    Names that several statements bind or change get keys with a running number, in order.
+    """
+    found: list[Definition] = []
+    for statement in ast.parse(text).body:
         if isinstance(statement, ast.ImportFrom) and statement.module == "__future__":
             if any(alias.name == "annotations" for alias in statement.names):
-                yield Definition(STRINGS)
+                found.append(Definition(STRINGS))
         elif isinstance(statement, (ast.Import, ast.ImportFrom)):
-            yield from _split_import(statement)
+            found.extend(_split_import(statement))
         elif isinstance(statement, ast.ClassDef):
-            yield from _split_class(statement)
+            found.extend(_split_class(statement))
         elif names := tuple(dict.fromkeys(bound_names(statement))):
-            plain = len(names) == 1 and isinstance(statement, (ast.FunctionDef, ast.Assign))
-            key = names[0] if plain else f"{','.join(names)}#{position}"
-            yield Definition(key, parsed=[_without_docstring(statement)])
+            found.append(Definition(",".join(names), parsed=[_without_docstring(statement)]))
+    bindings = Counter(
+        name for definition in found if "." not in definition.key for name in definition.names
+    )
+    numbers = count()
+    for definition in found:
+        if any(bindings[name] > 1 for name in definition.names):
+            definition.key = f"{definition.key}#{next(numbers):03}"
+    return found
 
 
 def _split_import(statement: ast.Import | ast.ImportFrom) -> Iterator[Definition]:
@@ -154,7 +172,7 @@ def _is_docstring(statement: ast.stmt) -> bool:
 
 
 def _target_name(target: ast.expr) -> str | None:
-    while isinstance(target, (ast.Subscript, ast.Attribute)):
+    while isinstance(target, ast.Subscript):
         target = target.value
     return target.id if isinstance(target, ast.Name) else None
 

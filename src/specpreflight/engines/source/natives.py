@@ -24,7 +24,7 @@ _PLAIN = (
 _PURE: Mapping[str, Callable[..., Any]] = {
     function.__name__: function
     for function in (
-        abs, all, any, bool, dict, enumerate, float, frozenset, int, len, list, max, min, range,
+        abs, bool, dict, enumerate, float, frozenset, int, len, list, max, min, range,
         repr, reversed, round, set, sorted, str, sum, tuple, zip,
     )
 }  # fmt: skip
@@ -97,4 +97,25 @@ def _type_name(value: Any) -> str:
     return "function" if isinstance(value, Function) else type(value).__name__
 
 
-BUILTINS: dict[str, Any] = {"True": True, "False": False, "None": None, **_PURE}
+def _any(items: Any) -> Any:
+    """Return `any(items)`, unknown where only an unknown item could make it true."""
+    if any(not isinstance(item, Opaque) and item for item in items):
+        return True
+    return Opaque("any()") if any(isinstance(item, Opaque) for item in items) else False
+
+
+def _all(items: Any) -> Any:
+    """Return `all(items)`, unknown where only an unknown item could make it false."""
+    if any(not isinstance(item, Opaque) and not item for item in items):
+        return False
+    return Opaque("all()") if any(isinstance(item, Opaque) for item in items) else True
+
+
+BUILTINS: dict[str, Any] = {
+    "any": _any,
+    "all": _all,
+    "True": True,
+    "False": False,
+    "None": None,
+    **_PURE,
+}

@@ -71,10 +71,10 @@ class Objects:
     def define_class(self, node: ast.ClassDef, frame: Frame) -> Class:
         """Return the class that a `class` statement makes; its body stays unevaluated."""
         bases = tuple(self.value(base, frame) for base in node.bases)
-        methods = frame.module.methods.get(node.name, {})
-        if frame.function != "<module>":
-            nested = [inner for inner in node.body if isinstance(inner, ast.FunctionDef)]
-            methods = {inner.name: Definition(inner.name, parsed=[inner]) for inner in nested}
+        methods = dict(frame.module.methods.get(node.name, {}))
+        for inner in node.body:
+            if isinstance(inner, ast.FunctionDef):
+                methods[inner.name] = Definition(inner.name, parsed=[inner])
         cls = Class(node.name, node, frame.module, bases, methods)
         cls.order = (cls, *_merge([base for base in bases if isinstance(base, Class)]))
         return cls
