@@ -15,7 +15,7 @@ from specpreflight.sources.engine_config import is_flag_mapping, read_flag_mappi
 from specpreflight.sources.entry_points import Entry, engine_of_flags
 from specpreflight.sources.manifest import read_manifest
 from specpreflight.sources.processes import Process, Tracer
-from specpreflight.sources.yaml_text import YamlMap, read_yaml
+from specpreflight.sources.yaml_text import YamlList, YamlMap, read_yaml
 
 #: Reads a text into a tracer, with the caller's variables and a script's arguments.
 Reader = Callable[[str, Tracer, Mapping[str, str], tuple[str, ...]], None]
@@ -124,9 +124,8 @@ def _yaml_form(text: str, name: str) -> tuple[str, Reader]:
 def _walked_form(document: YamlMap, text: str) -> str:
     if re.search(r"^\s*(repository|extraArgs|modelSpec|replicaCount)\s*:", text, re.MULTILINE):
         return "helm-values"
-    if re.search(r"^\s*-?\s*(cmds?|commands?)\s*:", text, re.MULTILINE):
-        return "cmdlist-yaml"
-    return "recipe-yaml"
+    lists = [value for value in document.values() if isinstance(value, YamlList)]
+    return "cmdlist-yaml" if len(lists) == len(document) else "recipe-yaml"
 
 
 def _config(document: YamlMap) -> Reader:

@@ -36,6 +36,9 @@ _EXTRA_ARGUMENTS = re.compile(
     re.IGNORECASE,
 )
 _ENVIRONMENT = re.compile(r"envs?|env_?vars?|environment|extra_?envs?", re.IGNORECASE)
+#: `decode_environment` beside the settings of the role `decode`.
+_ROLE_ENVIRONMENT = re.compile(r"(\w+?)_(?:environment|env)")
+_IMAGE = re.compile(r"\S*(?:sglang|vllm)\S*:[\w.-]+")
 _MODEL_KEYS = ("modelURL", "modelUrl", "modelURI", "model_url", "modelName", "model", "url")
 _CONFIG_KEYS = ("vllmConfig", "sglangConfig")
 
@@ -48,6 +51,8 @@ class _Surroundings:
     environment: Mapping[str, Variable] = field(default_factory=dict)
     volumes: Mapping[str, YamlMap] = field(default_factory=dict)
     engine: str | None = None
+    image: str | None = None
+    roles: Mapping[str, Mapping[str, Variable]] = field(default_factory=dict)
 
     def inside(self, *steps: str) -> _Surroundings:
         return replace(self, path=(*self.path, *steps))
@@ -59,7 +64,8 @@ def read_manifest(documents: list[Any], tracer: Tracer, given: Mapping[str, str]
     for document in documents:
         kind = document.get("kind") if isinstance(document, dict) else None
         if kind not in ("ConfigMap", "Secret"):
-            reader.walk(document, _Surroundings((kind,) if isinstance(kind, str) else ()))
+            path = (kind,) if isinstance(kind, str) else ()
+            reader.walk(document, _Surroundings(path, image=_named_image(document)))
 
 
 class _Manifest:
@@ -99,7 +105,7 @@ class _Manifest:
             self._ray(node, around)
             return
         if is_flag_mapping(node) and not any(map(_EXTRA_ARGUMENTS.fullmatch, node)):
-            process = Process((), around.environment, service=_label(around))
+            process = Process((), around.environment, image=around.image, service=_label(around))
             read_flag_mapping(node, self._tracer, process, "{engine} flags", around.engine)
             return
         for key, value in node.items():
@@ -112,9 +118,9 @@ class _Manifest:
 
     def _child(self, key: str, value: Any, node: YamlMap, around: _Surroundings, line: int) -> None:
         inner = around.inside(key)
-        own = node.get(f"{key}_environment") or node.get(f"{key}_env")
+        own = around.roles.get(key)
         if own is not None:
-            inner = replace(inner, environment={**inner.environment, **self._variables(own)})
+            inner = replace(inner, environment={**inner.environment, **own})
         if isinstance(value, str) and _STARTS_ENGINE.search(value):
             text = node.texts.get(key, value)
             process = Process((), inner.environment, self._given, service=_label(around))
@@ -125,11 +131,14 @@ class _Manifest:
 
     def _enriched(self, node: YamlMap, around: _Surroundings) -> _Surroundings:
         environment = dict(around.environment)
+        roles = dict(around.roles)
         for key, value in node.items():
             if _ENVIRONMENT.fullmatch(key):
                 environment.update(self._variables(value))
             elif key == "runtime_env" and isinstance(value, YamlMap):
                 environment.update(self._variables(value.get("env_vars")))
+            elif role := _ROLE_ENVIRONMENT.fullmatch(key):
+                roles[role.group(1)] = self._variables(value)
         for reference in node.get("envFrom") or ():
             environment.update(self._from_map(reference))
         volumes = dict(around.volumes)
@@ -144,6 +153,8 @@ class _Manifest:
             around,
             environment=environment,
             volumes=volumes,
+            roles=roles,
+            image=_image(node) or around.image,
             engine=engines.pop() if len(engines) == 1 else around.engine,
         )
 
@@ -218,16 +229,15 @@ class _Manifest:
             line=node.lines.get("args") or node.lines.get("command"),
         )
         command = self._words(node.get("command"), around.environment)
+        engine = image_engine(image) or around.engine or engine_of_flags(words)
+        if engine is not None and not command and _lacks_model(words):
+            model = next((node[key] for key in _MODEL_KEYS if isinstance(node.get(key), str)), None)
+            if model is not None:
+                model = model.removeprefix("hf://")
+                words = [model, *words] if engine == "vllm" else ["--model-path", model, *words]
         if self._tracer.container(process, command or None, words):
             return True
-        model = next((node[key] for key in _MODEL_KEYS if isinstance(node.get(key), str)), None)
-        engine = image_engine(image) or around.engine or engine_of_flags(words)
-        if engine is None or command or not (words or configured):
-            return False
-        if model is not None and not {"--model", "--model-path"} & set(words):
-            model = model.removeprefix("hf://")
-            words = [model, *words] if engine == "vllm" else ["--model-path", model, *words]
-        if not words or not any(word.startswith("-") for word in words):
+        if engine is None or command or not any(word.startswith("--") for word in words):
             return False
         self._tracer.found(Entry(engine, "image entrypoint", tuple(words)), process)
         return True
@@ -305,10 +315,21 @@ def _is_container(node: YamlMap) -> bool:
     if any(isinstance(node.get(key), YamlMap) for key in _CONFIG_KEYS):
         return True
     return any(
-        isinstance(node[key], (list, str)) and (key in ("args", "command") or "image" in node)
+        isinstance(node[key], (list, str))
+        and (key in ("args", "command") or "image" in node or _is_flags(node[key]))
         for key in node
         if key in ("args", "command") or _EXTRA_ARGUMENTS.fullmatch(key)
     )
+
+
+def _lacks_model(words: list[str]) -> bool:
+    """Say whether words are flags without the model that they are for."""
+    named = {word.partition("=")[0] for word in words} & {"--model", "--model-path"}
+    return bool(words) and words[0].startswith("-") and not named
+
+
+def _is_flags(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and str(value[0]).startswith("--")
 
 
 def _image(node: YamlMap) -> str | None:
@@ -323,6 +344,17 @@ def _image(node: YamlMap) -> str | None:
     tag = named.text("tag") if isinstance(named, YamlMap) else None
     name = f"{registry}/{repository}" if isinstance(registry, str) else repository
     return f"{name}:{tag}" if tag else name
+
+
+def _named_image(document: Any) -> str | None:
+    """Return the image that a recipe names once for all it starts (`model.container`)."""
+    if isinstance(document, YamlMap):
+        for key, value in document.items():
+            named = key in ("container", "image", "container_image") and isinstance(value, str)
+            found = value if named and _IMAGE.fullmatch(value) else _named_image(value)
+            if found is not None:
+                return str(found)
+    return None
 
 
 def _label(around: _Surroundings) -> str | None:

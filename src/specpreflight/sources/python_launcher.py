@@ -182,10 +182,23 @@ class _Program:
         if last in _CLASSES and (node.keywords or node.args):
             self._engine(node, last)
             return unknown(node)
+        if last == "add_argument" and node.args:
+            self._option(node)
+            return None
         if name in self._functions:
             keywords = {key.arg: values.of(key.value) for key in node.keywords if key.arg}
             return self._function(self._functions[name], values.items(node.args), keywords)
         return NotImplemented
+
+    def _option(self, node: ast.Call) -> None:
+        """Note the default of an option, which the program has where it is started without it."""
+        names = [text for text in self._values.items(node.args) if isinstance(text, str)]
+        given = {key.arg: self._values.of(key.value) for key in node.keywords if key.arg}
+        long = next((name for name in names if name.startswith("--")), names[0] if names else "")
+        attribute = given.get("dest") or long.lstrip("-").replace("-", "_")
+        if "default" in given or given.get("action") in ("store_true", "store_false"):
+            default = given.get("default", given.get("action") == "store_false")
+            self._values.options[str(attribute)] = default
 
     def _process(self, node: ast.Call, name: str) -> None:
         values = self._values

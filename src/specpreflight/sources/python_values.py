@@ -99,8 +99,8 @@ def unknown(node: ast.AST) -> Unknown:
 class Values:
     """Evaluates expressions with the names of the scopes, the innermost last.
 
-    `call` is asked first for the value of each call; it returns `NotImplemented` for what it
-    does not know.
+    `options` are the defaults of a program's own arguments (`args.model`). `call` is asked first
+    for the value of each call; it returns `NotImplemented` for what it does not know.
     """
 
     def __init__(
@@ -108,6 +108,7 @@ class Values:
     ) -> None:
         self.environ = environ
         self.scopes: list[dict[str, Any]] = [{"__name__": "__main__"}]
+        self.options: dict[str, Any] = {}
         self._call = call
 
     def lookup(self, name: str) -> Any:
@@ -255,6 +256,8 @@ class Values:
             return self.environ
         if name == "sys.executable":
             return "python"
+        if name.startswith("args.") and node.attr in self.options:
+            return self.options[node.attr]
         return unknown(node)
 
     def _comprehension(self, node: ast.ListComp | ast.GeneratorExp) -> Any:

@@ -393,7 +393,7 @@ class Shell:
             return True
         filtered = builtins.filter_text(plain, self.input.text, self.file_text)
         if filtered is not None:
-            self.output.append(protect(filtered) if "$(" in filtered else filtered)
+            self.output.append(filtered)
             self.input = Input()
             return True
         self.start(plain, assignments)
