@@ -12,7 +12,7 @@ from specpreflight.fixes.place import WritePlace, find_write_place
 from specpreflight.fixes.plan import FilePlan, edits_as_json
 from specpreflight.fixes.replace import replace_file
 from specpreflight.models.finding import Edit
-from specpreflight.storage import LOCAL, Storage, UnsyncedStorage
+from specpreflight.storage import LOCAL, Storage, UnsyncedStorage, is_remote, open_storage
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ def apply_plans(
     sync: bool = True,
     progress: Callable[[Applied], None] | None = None,
 ) -> tuple[Applied, ...]:
-    """Write the plans to their local files and return what was written.
+    """Write the plans to their files, here or over SSH, and return what was written.
 
     Args:
         plans: one for each file.
@@ -76,7 +76,7 @@ def apply_plans(
         FixesIncomplete: files that could not be written, after all have been tried.
         FixesInterrupted: Ctrl-C; the file that was being written is finished first.
     """
-    storage = LOCAL if sync else UnsyncedStorage()
+    local = LOCAL if sync else UnsyncedStorage()
     applied: list[Applied] = []
     failures: list[InputError] = []
     with delayed_interrupt() as was_interrupted:
@@ -84,7 +84,7 @@ def apply_plans(
             if was_interrupted():
                 break
             try:
-                applied.append(_apply_local(plan, storage))
+                applied.append(_apply_one(plan, local))
             except InputError as error:
                 failures.append(error)
             else:
@@ -98,12 +98,15 @@ def apply_plans(
     return tuple(applied)
 
 
-def _apply_local(plan: FilePlan, storage: Storage) -> Applied:
+def _apply_one(plan: FilePlan, local: Storage) -> Applied:
     document = plan.document
-    if document.path is None:
+    if is_remote(document.name):
+        storage, path = open_storage(document.name)
+    elif document.path is not None:
+        storage, path = local, str(document.path)
+    else:
         raise InputError(f"{document.name}: not written: it is no local file")
-    place = find_write_place(storage, str(document.path), document.name)
-    return apply_plan(plan, place, storage)
+    return apply_plan(plan, find_write_place(storage, path, document.name), storage)
 
 
 def apply_plan(plan: FilePlan, place: WritePlace, storage: Storage) -> Applied:

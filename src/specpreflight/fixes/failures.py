@@ -17,6 +17,10 @@ _WRITE_REASONS = {
     errno.EPERM: ("the system does not permit to write it", "check its attributes (lsattr)"),
     errno.EIO: ("the disk or network file system failed", "check the mount"),
     errno.EAGAIN: ("another specpreflight is writing in this directory", "wait until it is done"),
+    errno.ECONNRESET: (
+        "the connection broke, the file is as it was or fixed",
+        "run it again: what is done is not done twice",
+    ),
     errno.ENOTDIR: (".specpreflight is there and is no directory", "rename it"),
 }
 

@@ -64,7 +64,7 @@ def _replace(
         journal.add(record, old, place.file)
         notes = storage.create(temporary, new, place.file)
         _compare(storage, place, name, old)
-        storage.rename(temporary, place.file)
+        notes += storage.rename(temporary, place.file)
     except BaseException:
         _clean_up(storage, journal, temporary, record)
         raise

@@ -46,8 +46,11 @@ class Storage(Protocol):
         """
         ...
 
-    def rename(self, old: str, new: str) -> None:
-        """Put a file in the place of another, in one step."""
+    def rename(self, old: str, new: str) -> tuple[str, ...]:
+        """Put a file in the place of another, in one step where the place can do that.
+
+        Returns what could not be kept, as notes for the user.
+        """
         ...
 
     def remove(self, path: str) -> None:

@@ -47,9 +47,10 @@ class LocalStorage:
         """Flush a file to the disk."""
         os.fsync(descriptor)
 
-    def rename(self, old: str, new: str) -> None:
+    def rename(self, old: str, new: str) -> tuple[str, ...]:
         """Put a file in the place of another, in one step."""
         os.replace(old, new)  # noqa: PTH105
+        return ()
 
     def remove(self, path: str) -> None:
         """Remove a file; nothing happens where there is none."""

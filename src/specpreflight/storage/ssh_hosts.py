@@ -1,0 +1,150 @@
+"""Who to connect to, and whether to trust it: ssh URLs, ssh_config, known_hosts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import unquote, urlsplit
+
+from specpreflight.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    import paramiko
+
+_CONFIG_FILES = ("~/.ssh/config", "/etc/ssh/ssh_config")
+_USER_KNOWN_HOSTS = ("~/.ssh/known_hosts", "~/.ssh/known_hosts2")
+_SYSTEM_KNOWN_HOSTS = ("/etc/ssh/ssh_known_hosts", "/etc/ssh/ssh_known_hosts2")
+_UNSUPPORTED = ("proxyjump", "proxycommand")
+
+
+@dataclass(frozen=True, slots=True)
+class SshAddress:
+    """A place on a host as the user wrote it; `path` without a leading `/` starts at home."""
+
+    host: str
+    path: str
+    user: str | None = None
+    port: int | None = None
+
+    @property
+    def origin(self) -> str:
+        """The URL of the host, without a path."""
+        user = f"{self.user}@" if self.user else ""
+        port = f":{self.port}" if self.port else ""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"ssh://{user}{host}{port}"
+
+
+@dataclass(frozen=True, slots=True)
+class SshSettings:
+    """How a host is reached, after ssh_config had its say; names of files are expanded."""
+
+    host: str
+    port: int
+    user: str | None
+    identity_files: tuple[str, ...]
+    uses_only_these: bool
+    known_hosts: tuple[str, ...]
+    key_name: str
+
+    @property
+    def accepting_file(self) -> Path:
+        """The file to which the key of a new host is added."""
+        return Path(self.known_hosts[0])
+
+
+def parse_ssh_url(url: str) -> SshAddress:
+    """Read `ssh://[user@]host[:port]/path`, or `sftp://…`; `/~/` begins a path at home.
+
+    Raises:
+        UsageError: it is no such URL, or it holds a password.
+    """
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError as error:
+        raise UsageError(f"{url}: {error}", hint="write ssh://user@host/path") from None
+    if not parts.hostname:
+        raise UsageError(f"{url}: names no host", hint="write ssh://user@host/path")
+    if parts.password is not None:
+        raise UsageError(
+            f"a password stands in the URL of {parts.hostname}",
+            hint="everybody on this machine can read it; use a key or an agent",
+        )
+    path = unquote(parts.path) or "."
+    return SshAddress(parts.hostname, path.removeprefix("/~/"), parts.username, port)
+
+
+def resolve_settings(address: SshAddress) -> SshSettings:
+    """Return how ssh_config says that a host is reached.
+
+    Raises:
+        InputError: a configuration that cannot be read.
+        UsageError: the host is behind another one.
+    """
+    found = _look_up(address.host)
+    for option in _UNSUPPORTED:
+        if found.get(option, "none") != "none":
+            raise UsageError(
+                f"{address.host}: ssh_config reaches it by {option}, which is not supported",
+                hint="mount it (sshfs), or run specpreflight on a host that reaches it directly",
+            )
+    host = str(found.get("hostname", address.host))
+    port = address.port or int(str(found.get("port", 22)))
+    known_hosts = str(found.get("userknownhostsfile", "")).split() or _USER_KNOWN_HOSTS
+    name = str(found.get("hostkeyalias", "")) or (host if port == 22 else f"[{host}]:{port}")
+    return SshSettings(
+        host=host,
+        port=port,
+        user=address.user or (str(found["user"]) if "user" in found else None),
+        identity_files=tuple(_expand(name) for name in found.get("identityfile", ())),
+        uses_only_these=found.get("identitiesonly", "no") == "yes",
+        known_hosts=tuple(_expand(name) for name in (*known_hosts, *_SYSTEM_KNOWN_HOSTS)),
+        key_name=name,
+    )
+
+
+def read_known_hosts(settings: SshSettings) -> Iterator[tuple[str, paramiko.HostKeys]]:
+    """Yield each known_hosts file that is there, with its keys."""
+    import paramiko
+
+    for name in settings.known_hosts:
+        if Path(name).is_file():
+            keys = paramiko.HostKeys()
+            try:
+                keys.load(name)
+            except (OSError, paramiko.SSHException) as error:
+                raise InputError(
+                    f"{name}: cannot be read: {error}", hint="check its lines (ssh-keygen -F HOST)"
+                ) from None
+            yield name, keys
+
+
+def remember(settings: SshSettings, key: paramiko.PKey) -> None:
+    """Add the key of a new host to the user's known_hosts."""
+    file = settings.accepting_file
+    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with file.open("a", encoding="utf-8") as known:
+        known.write(f"{settings.key_name} {key.get_name()} {key.get_base64()}\n")
+
+
+def _look_up(host: str) -> paramiko.SSHConfigDict:
+    import paramiko
+
+    config = paramiko.SSHConfig()
+    for name in map(_expand, _CONFIG_FILES):
+        if Path(name).is_file():
+            try:
+                with Path(name).open(encoding="utf-8") as file:
+                    config.parse(file)
+            except (OSError, ValueError, paramiko.ConfigParseError) as error:
+                raise InputError(
+                    f"{name}: cannot be read: {error}", hint="check it with `ssh -G HOST`"
+                ) from None
+    return config.lookup(host)
+
+
+def _expand(name: str) -> str:
+    return str(Path(name).expanduser())
