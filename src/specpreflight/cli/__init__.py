@@ -19,6 +19,8 @@ _COMMANDS = {
     "keys": ("keys", "Say which tensors of a draft an engine's loader takes."),
     "undo": ("undo", "Restore what the last fix in a checkpoint replaced."),
     "history": ("history", "List what was fixed in a checkpoint."),
+    "env": ("env", "Show, keep and compare the NCCL environment."),
+    "run": ("run", "Check a launch, then become its command."),
     "rules": ("rules", "List all rules."),
     "explain": ("rules", "Print a rule's page."),
 }

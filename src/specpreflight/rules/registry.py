@@ -103,6 +103,13 @@ def load_rules() -> tuple[Rule, ...]:
 
 
 @cache
+def load_area(area: str) -> tuple[Rule, ...]:
+    """Return the rules of one folder, without importing the others."""
+    names = (name for name in _MODULES if name.startswith(f"{area}."))
+    return tuple(import_module(f"specpreflight.rules.{name}").RULE for name in names)
+
+
+@cache
 def _loaded() -> tuple[tuple[Rule, ModuleType], ...]:
     modules = (import_module(f"specpreflight.rules.{name}") for name in _MODULES)
     return tuple((module.RULE, module) for module in modules)

@@ -29,14 +29,30 @@ def read_environment(
     """
     merged = read_process(process or {})
     for given in env_files:
-        file = parse_env_file_option(str(given))
         known = {name: known.value or "" for name, known in merged.items()}
-        for line in read_env_file(file, known):
-            origin = Origin("file", path=file.given, line=line.line, column=line.column)
-            if line.value is not None:
-                merged[line.name] = Variable(line.name, line.value, origin)
+        merged.update(read_env_variables(str(given), known)[0])
     merged.update(read_settings(settings))
     return merged
+
+
+def read_env_variables(
+    given: str, surroundings: Mapping[str, str]
+) -> tuple[dict[str, Variable], list[str]]:
+    """Read one env file; return its variables, and where the other dialect reads otherwise.
+
+    Raises:
+        InputError: it cannot be read, or docker refuses a line.
+    """
+    file = parse_env_file_option(given)
+    variables, notes = {}, []
+    for line in read_env_file(file, surroundings):
+        if line.value is None:
+            continue
+        origin = Origin("file", path=file.given, line=line.line, column=line.column)
+        variables[line.name] = Variable(line.name, line.value, origin)
+        if line.note:
+            notes.append(f"{file.given}:{line.line}, read as {file.dialect}: {line.note}")
+    return variables, notes
 
 
 def read_process(process: Mapping[str, str]) -> dict[str, Variable]:

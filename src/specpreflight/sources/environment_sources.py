@@ -87,6 +87,8 @@ def read_environment_source(
     collected = dict(tracer.collected)
     if form.startswith(("shell", "benchmark", "sbatch", "docker")):
         collected = {**_exports(text, given, surroundings), **collected}
+    for command in tracer.commands:
+        collected.update(command.seen_by_engine())
     if not collected and not tracer.commands:
         raise InputError(
             f"{given}: sets no variable that could be found",
