@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from specpreflight.models.finding import Origin, Outcome, Stage, Value
@@ -32,18 +32,18 @@ class Checkpoints(Protocol):
     """What the engine reads of the two checkpoints in the middle of its argument handling.
 
     Each method reads when it is called, with the arguments as they are at that moment. A config
-    that stops the launch is answered by the event that says so.
+    that stops the launch is answered by the event that says so, one that is not at hand by `None`.
     """
 
-    def target_model(self, args: ServerArgs) -> ModelFacts | Event:
+    def target_model(self, args: ServerArgs) -> ModelFacts | Event | None:
         """Do what `ServerArgs.get_model_config` does: build the target's `ModelConfig`."""
         ...
 
-    def target_config(self, args: ServerArgs) -> ConfigObject | Event:
+    def target_config(self, args: ServerArgs) -> ConfigObject | Event | None:
         """Do what `get_config` does on the target, without a `ModelConfig` around it."""
         ...
 
-    def draft_config(self, args: ServerArgs, revision: str | None) -> ConfigObject | Event:
+    def draft_config(self, args: ServerArgs, revision: str | None) -> ConfigObject | Event | None:
         """Do what `get_config` does on `speculative_draft_model_path`."""
         ...
 
@@ -85,10 +85,13 @@ class ServerArgs:
         self.events: list[Event] = []
         self.reasons: dict[str, str] = {}
         self.unknown: list[tuple[str, str]] = []
+        self._forgotten: dict[str, Unknowable] = {}
 
     def __getattr__(self, field: str) -> Any:
         if field.startswith("_"):
             raise AttributeError(field)
+        if field in self._forgotten:
+            raise self._forgotten[field]
         return self._fields.get(field)
 
     def since(self, version: str) -> bool:
@@ -107,6 +110,23 @@ class ServerArgs:
         """Change a field as the engine does, and keep why."""
         self._fields[field] = value
         self.reasons[field] = reason
+        self._forgotten.pop(field, None)
+
+    def attempt(self, *steps: Callable[[ServerArgs], object], fills: tuple[str, ...] = ()) -> None:
+        """Run steps, each as far as it can be predicted.
+
+        What an aborted step would have filled (`fills`) is unknown from then on: who reads it is
+        aborted as well.
+        """
+        for step in steps:
+            try:
+                step(self)
+            except Unknowable as missing:
+                if (missing.fact, missing.why) not in self.unknown:
+                    self.unknown.append((missing.fact, missing.why))
+                for field in fills:
+                    if self._fields.get(field) is None:
+                        self._forgotten[field] = missing
 
     # What the engine reads besides its own fields
 
@@ -128,7 +148,10 @@ class ServerArgs:
 
     def draft_config(self, revision: str | None = None) -> ConfigObject | Event:
         """Read the draft's config now; the caller decides whether a failure stops the launch."""
-        return self._checkpoints.draft_config(self, revision)
+        config = self._checkpoints.draft_config(self, revision)
+        if config is None:
+            raise Unknowable("draft config", "it is not at hand")
+        return config
 
     def _once(self, what: str, read: Any) -> Any:
         if what not in self._read:
@@ -136,6 +159,8 @@ class ServerArgs:
             if isinstance(answer, Event):
                 self.events.append(answer)
         answer = self._read[what]
+        if answer is None:
+            raise Unknowable("target config", "it is not at hand")
         if isinstance(answer, Event):
             raise Unknowable("target config", "the engine stops when it reads it")
         return answer
@@ -148,7 +173,7 @@ class ServerArgs:
             Unknowable: the target names no architecture; the engine raises `IndexError` or
                 `TypeError` there, which is recorded.
         """
-        if self.since("0.5.6") or "target" in self._read:
+        if self.since("0.5.7") or "target" in self._read:
             names: Any = self.target.config.get("architectures")
         else:
             names = self.target_config.get("architectures")

@@ -1,0 +1,1 @@
+"""What the engine changes or refuses because of the target's architecture, by family."""
