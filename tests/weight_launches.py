@@ -28,7 +28,7 @@ class Release:
         "Qwen3NextForCausalLM": "Qwen3NextForCausalLMMTP",
     }
     classes: Mapping[str, Any] = {"Glm4MoeForCausalLMNextN": None}
-    model_types: Mapping[str, str] = {}
+    registry: Mapping[str, str] = {}
 
     def __init__(self, version: str) -> None:
         self.version = version
@@ -37,7 +37,7 @@ class Release:
     def since(self, release: str) -> bool:
         return Version(self.version) >= Version(release)
 
-    def get(self, name: str) -> None:
+    def auto(self, model_type: str) -> None:
         return None
 
 

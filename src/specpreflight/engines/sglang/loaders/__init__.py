@@ -176,15 +176,27 @@ def draft_config(root: Mapping[str, Any], knowledge: Any) -> DraftConfig:
     """Return the text config as the draft class sees it, with its class's defaults."""
     nested = root.get("text_config")
     values = nested if isinstance(nested, dict) else root
-    kind = values.get("model_type", root.get("model_type"))
-    classes = knowledge.config_classes
-    name = classes.model_types.get(kind) if isinstance(kind, str) else None
-    declared = classes.get(name) if name is not None else None
+    declared = _config_class(root.get("model_type"), knowledge)
+    if isinstance(nested, dict):
+        inner = None if declared is None else declared.sub_configs.get("text_config")
+        by_parent = (
+            knowledge.config_classes.get(inner) if inner not in (None, "AutoConfig") else None
+        )
+        declared = by_parent or _config_class(nested.get("model_type"), knowledge)
     fields = {} if declared is None else declared.fields
     aliases = {} if declared is None else declared.attribute_map
     defaults = {str(aliases.get(key, key)): field[1] for key, field in fields.items() if field[0]}
     stated = {str(aliases.get(key, key)): value for key, value in values.items()}
-    return DraftConfig(stated, defaults, name or "PretrainedConfig")
+    return DraftConfig(stated, defaults, "PretrainedConfig" if declared is None else declared.name)
+
+
+def _config_class(model_type: object, knowledge: Any) -> Any:
+    """Return the config class that the engine loads a `model_type` with, `None` if unknown."""
+    classes = knowledge.config_classes
+    if not isinstance(model_type, str):
+        return None
+    own = classes.registry.get(model_type)
+    return (classes.get(own) if own is not None else None) or classes.auto(model_type)
 
 
 _FORMATS: Final[Mapping[str, str]] = {"F32": "f", "F16": "e", "F64": "d", "I64": "q", "I32": "i"}

@@ -151,8 +151,7 @@ def attention(
     if kv_heads == 0:
         raise Refusal("ZeroDivisionError", "integer modulo by zero")
     head = head_size(config, heads)
-    if head not in (64, 128, 256, 512) and not layers.release.since("0.5.6.post1"):
-        raise Refusal("ModuleNotFoundError", "No module named 'vllm'")
+    require_rotary(layers.release, head)
     yield from layers.qkv(f"{prefix}.qkv_proj", columns, head, heads, kv_heads, qkv_bias)
     yield from layers.row(f"{prefix}.o_proj", heads * head, hidden, o_bias)
     yield from layers.attention_scales(f"{prefix}.attn")
@@ -165,6 +164,12 @@ def mlp(layers: Layers, config: DraftConfig, prefix: str) -> Iterator[Parameter]
     yield from layers.gate_up(f"{prefix}.gate_up_proj", hidden, size)
     yield from layers.row(f"{prefix}.down_proj", size, hidden)
     require_silu(config)
+
+
+def require_rotary(release: Release, size: int) -> None:
+    """Refuse head sizes for which `layers/rotary_embedding.py` imports vllm, up to 0.5.6."""
+    if size not in (64, 128, 256, 512) and not release.since("0.5.6.post1"):
+        raise Refusal("ModuleNotFoundError", "No module named 'vllm'")
 
 
 def require_silu(config: DraftConfig) -> None:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import ClassVar, Final
 
-from specpreflight.engines.sglang.loaders.dense import require_silu
+from specpreflight.engines.sglang.loaders.dense import require_rotary, require_silu
 from specpreflight.engines.sglang.loaders.draft_config import DraftConfig
 from specpreflight.engines.sglang.loaders.draft_model import (
     DraftModel,
@@ -41,6 +41,7 @@ def attention(
         size("qk_nope_head_dim"),
     )
     value, kv_rank, hidden = size("v_head_dim"), size("kv_lora_rank"), size("hidden_size")
+    require_rotary(layers.release, rope)
     if config.get("q_lora_rank") is not None:
         rank = size("q_lora_rank")
         yield from layers.replicated(f"{prefix}.{_FUSED}", columns, rank + kv_rank + rope)
