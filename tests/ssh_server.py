@@ -8,9 +8,14 @@ import signal
 import socket
 import subprocess
 import time
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+
+import pytest
+
+from specpreflight.storage import close_connections
 
 SSHD = shutil.which("sshd") or next(
     (path for path in ("/usr/sbin/sshd", "/usr/local/sbin/sshd") if Path(path).exists()), None
@@ -103,3 +108,31 @@ def _descendants(pid: int) -> list[int]:
         found.append(child)
         pending += children.get(child, [])
     return found
+
+
+@pytest.fixture
+def start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., SshServer]]:
+    """Start a server with options for sftp-server; it is stopped after the test."""
+    pytest.importorskip("paramiko", reason="needs the extra `remote`")
+    if SSHD is None:
+        pytest.skip("needs OpenSSH's server (apt install openssh-server)")
+    home = tmp_path / "home"
+    home.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.delenv("SSH_AUTH_SOCK", raising=False)
+    servers: list[SshServer] = []
+
+    def start_one(*sftp_options: str) -> SshServer:
+        servers.append(start_server(home, *sftp_options))
+        return servers[-1]
+
+    yield start_one
+    close_connections()
+    for server in servers:
+        server.stop()
+
+
+@pytest.fixture
+def server(start: Callable[..., SshServer]) -> SshServer:
+    """A server as OpenSSH configures it."""
+    return start()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from specpreflight.cli import report_error
+from specpreflight.cli.remote import reach_hosts
 from specpreflight.errors import InputError
 from specpreflight.models.finding import Ignored, Severity
 
@@ -62,6 +63,7 @@ class Options:
     no_fsync: bool
     interactive: bool
     launch_file: str | None
+    accept_new: bool
     online: bool
 
 
@@ -117,6 +119,7 @@ class Options:
     "--copy-to", metavar="DIR", help="With --fix: leave the checkpoint, write a fixed copy."
 )
 @click.option("--no-fsync", is_flag=True, help="With --fix: do not wait for the disk.")
+@click.option("--accept-new", is_flag=True, help="Add a host of ssh:// to known_hosts.")
 @click.option("--online", is_flag=True, help="Download the JSON files of Hub ids not cached.")
 @click.pass_context
 def check(
@@ -144,6 +147,7 @@ def check(
         unsafe=unsafe,
         **given,
     )
+    reach_hosts(ctx, options.paths, accept_new=options.accept_new)
     ctx.exit(run_check(options))
 
 

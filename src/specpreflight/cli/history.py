@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from specpreflight.cli.remote import reach_hosts
+
 if TYPE_CHECKING:
     from specpreflight.fixes.undo import Entry
 
@@ -16,23 +18,26 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("path", metavar="DIRECTORY")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
-def history(path: str, form: str) -> None:
+@click.option("--accept-new", is_flag=True, help="Add a host of ssh:// to known_hosts.")
+@click.pass_context
+def history(ctx: click.Context, path: str, form: str, accept_new: bool) -> None:
     """List the fixes that were written in a checkpoint DIRECTORY, oldest first."""
     from specpreflight.cli.undo import find_checkpoint
     from specpreflight.fixes.undo import read_history
 
-    directory, _ = find_checkpoint(path)
-    entries = read_history(directory)
+    reach_hosts(ctx, [path], accept_new=accept_new)
+    storage, directory, _ = find_checkpoint(path)
+    entries = read_history(directory, storage)
     if form == "json":
         click.echo(json.dumps([{**asdict(one.record), "state": one.state} for one in entries]))
     else:
-        click.echo(render_history(directory, entries))
+        click.echo(render_history(path, entries))
 
 
-def render_history(directory: str, entries: Sequence[Entry]) -> str:
+def render_history(name: str, entries: Sequence[Entry]) -> str:
     """Return the journal as lines: number, time, what was done, what became of it."""
     if not entries:
-        return f"{directory}: nothing was fixed here"
+        return f"{name}: nothing was fixed here"
     return "\n".join(line for entry in entries for line in _lines(entry))
 
 

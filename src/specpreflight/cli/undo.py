@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
 
+from specpreflight.cli.remote import reach_hosts
 from specpreflight.errors import InputError, SpecpreflightError
+
+if TYPE_CHECKING:
+    from specpreflight.storage import Storage
 
 
 @click.command()
 @click.argument("paths", nargs=-1, required=True, metavar="DIRECTORY…")
 @click.option("--force", is_flag=True, help="Restore even a file that was edited after the fix.")
+@click.option("--accept-new", is_flag=True, help="Add a host of ssh:// to known_hosts.")
 @click.pass_context
-def undo(ctx: click.Context, paths: tuple[str, ...], force: bool) -> None:
+def undo(ctx: click.Context, paths: tuple[str, ...], force: bool, accept_new: bool) -> None:
     """Restore the bytes that the last fix in each checkpoint DIRECTORY (or file) replaced.
 
     The bytes that are there now are kept in its journal too, and an earlier fix is undone by
     calling it again. `specpreflight history` lists what was done.
     """
+    reach_hosts(ctx, paths, accept_new=accept_new)
     ctx.exit(run_undo(paths, force=force))
 
 
@@ -40,23 +47,30 @@ def undo_one(path: str, *, force: bool) -> str:
     """Undo the last fix in one checkpoint and return the line that says so."""
     from specpreflight.fixes.undo import undo_last
 
-    directory, file = find_checkpoint(path)
-    fix, _ = undo_last(directory, file=file, force=force)
+    storage, directory, file = find_checkpoint(path)
+    fix, _ = undo_last(directory, file=file, force=force, storage=storage)
     rules = ", ".join(fix.rules)
-    return f"restored {directory}/{fix.file} as it was before the fix of {fix.time} ({rules})"
+    shown = path if file else f"{path.rstrip('/')}/{fix.file}"
+    return f"restored {shown} as it was before the fix of {fix.time} ({rules})"
 
 
-def find_checkpoint(path: str) -> tuple[str, str | None]:
-    """Return the directory of a checkpoint and, if a file in it was given, the file's name.
+def find_checkpoint(path: str) -> tuple[Storage, str, str | None]:
+    """Return what holds a checkpoint, its directory and, if a file was given, the file's name.
 
     Raises:
         InputError: it is not there.
     """
     from pathlib import Path
 
-    place = Path(path)
-    if place.is_dir():
-        return path.rstrip("/") or "/", None
-    if not place.exists():
+    from specpreflight.storage import LOCAL, is_remote, open_storage
+
+    if is_remote(path):
+        storage, place = open_storage(path)
+        if place.endswith(".json"):
+            return storage, place.rpartition("/")[0] or ".", place.rpartition("/")[2]
+        return storage, place.rstrip("/") or "/", None
+    if Path(path).is_dir():
+        return LOCAL, path.rstrip("/") or "/", None
+    if not Path(path).exists():
         raise InputError(f"{path}: no such file or directory", hint="check the path")
-    return str(place.parent), place.name
+    return LOCAL, str(Path(path).parent), Path(path).name

@@ -24,6 +24,10 @@ def read_checkpoint(role: str, given: str, *, revision: str | None = None) -> Ch
         given: a directory, the path of its `config.json`, or a Hub id.
         revision: the Hub revision to look for; a branch, a tag or a commit.
     """
+    if given.startswith(("ssh://", "sftp://")):
+        from specpreflight.sources.remote_checkpoint import read_remote_checkpoint
+
+        return read_remote_checkpoint(role, given)
     path = Path(given)
     if path.is_file() and path.suffix == ".json":
         return _read(role, given, path.parent, path, given)
