@@ -5,7 +5,7 @@
 
 Each data file keeps a topic as a history: `{name: [[release, value], …]}`, an entry per release
 that changed the value and `null` where it went away, so that a diff shows what a release changed.
-`override.json` keeps the statements of `hf_config_override` once, and per release their order.
+`data/source/` keeps the code that reads a config, each function once with the releases it holds in.
 """
 
 from __future__ import annotations
@@ -18,9 +18,24 @@ from typing import Any
 
 from packaging.version import Version
 
+from specpreflight.engines.source.bundle import RELEASES, write_module
+from specpreflight.engines.source.closure import Closure
+from specpreflight.engines.source.modules import STRINGS, TreeSources
 from specpreflight.engines.vllm.harvest import TOPICS, read_engine
 
 DATA = Path(__file__).parent.parent / "src/specpreflight/engines/vllm/data"
+
+#: Names worth following from the code that reads a config.
+_FOLLOWED = (
+    "vllm.transformers_utils.config.",
+    "vllm.transformers_utils.config_parser_base.",
+    "vllm.transformers_utils.configs",
+    "vllm.transformers_utils.utils.without_trust_remote_code",
+    "vllm.config.utils.getattr_iter",
+    "vllm.config.SpeculativeConfig",
+    "vllm.config.speculative.SpeculativeConfig",
+    "vllm.model_executor.models.mimo_v2_mtp._MIMO",
+)
 
 #: The first release whose behaviour is restated.
 FIRST = Version("0.10.0")
@@ -38,7 +53,7 @@ def main(folder: Path) -> None:
     _write("releases", dict(zip(releases, requirements, strict=True)))
     for topic in TOPICS:
         _write(topic, _history(releases, [fact[topic] for fact in facts]))
-    _write("override", _programs(releases, [fact["override"] for fact in facts]))
+    _write_source(folder, releases)
 
 
 def _requirements(folder: Path) -> dict[str, str]:
@@ -54,7 +69,7 @@ def _requirements(folder: Path) -> dict[str, str]:
 
 
 def _history(releases: list[str], facts: list[dict[str, Any]]) -> dict[str, list[Any]]:
-    names = sorted({name for fact in facts for name in fact})
+    names = dict.fromkeys(name for fact in reversed(facts) for name in fact)
     history: dict[str, list[Any]] = {name: [] for name in names}
     for release, fact in zip(releases, facts, strict=True):
         for name, entries in history.items():
@@ -64,18 +79,63 @@ def _history(releases: list[str], facts: list[dict[str, Any]]) -> dict[str, list
     return history
 
 
-def _programs(releases: list[str], programs: list[list[Any]]) -> dict[str, list[Any]]:
-    statements: list[Any] = []
-    orders: list[Any] = []
-    for release, program in zip(releases, programs, strict=True):
-        order = []
-        for statement in program:
-            if statement not in statements:
-                statements.append(statement)
-            order.append(statements.index(statement))
-        if not orders or orders[-1][1] != order:
-            orders.append([release, order])
-    return {"statements": statements, "orders": orders}
+def _write_source(folder: Path, releases: list[str]) -> None:
+    """Write the definitions that read a config, as `engines/source/bundle.py` keeps them."""
+    target = DATA / "source"
+    target.mkdir(exist_ok=True)
+    for stale in target.glob("*.json"):
+        stale.unlink()
+    with ProcessPoolExecutor(2) as pool:
+        found = dict(
+            zip(
+                releases,
+                pool.map(_definitions, [folder / release for release in releases]),
+                strict=True,
+            )
+        )
+    for module in sorted({name for modules in found.values() for name in modules}):
+        write_module(target, module, {r: found[r].get(module, {}) for r in releases})
+    (target / RELEASES).write_text(json.dumps({"vllm": releases}, indent=1) + "\n")
+
+
+def _definitions(tree: Path) -> dict[str, dict[str, str]]:
+    """Return module → definition → text of one release."""
+    sources = TreeSources(vllm=tree)
+    closure = Closure(sources, _is_followed, _is_wanted)
+    for root in (
+        "vllm.transformers_utils.config.get_config",
+        "vllm.transformers_utils.config.HFConfigParser",
+        "vllm.config.SpeculativeConfig",
+        "vllm.config.speculative.SpeculativeConfig",
+    ):
+        closure.add(root)
+    for path in sorted((tree / "vllm/transformers_utils/configs").rglob("*.py")):
+        name = ".".join(path.relative_to(tree).with_suffix("").parts).removesuffix(".__init__")
+        module = sources.module(name)
+        for bound in () if module is None else module.definitions:
+            if bound.endswith("Config") or bound.startswith("update_"):
+                closure.add(f"{name}.{bound}")
+    found: dict[str, dict[str, str]] = {}
+    for (module, key), definition in closure.found.items():
+        bare = key == "SpeculativeConfig"
+        text = "class SpeculativeConfig:\n    pass" if bare else definition.source
+        found.setdefault(module, {})[key] = text
+    for name, module in closure.modules.items():
+        if module.strings:
+            found[name][STRINGS] = ""
+        if module.package == module.name:
+            found[name][""] = ""
+    return found
+
+
+def _is_followed(dotted: str) -> bool:
+    return dotted.startswith(_FOLLOWED) and "LazyConfigDict" not in dotted
+
+
+def _is_wanted(module: str, owner: str, method: str) -> bool:
+    if owner == "SpeculativeConfig":
+        return method == "hf_config_override"
+    return method not in ("to_json_string", "to_dict", "to_diff_dict", "save_pretrained")
 
 
 def _write(name: str, content: dict[str, Any]) -> None:

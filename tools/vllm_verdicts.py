@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compare predictions for vLLM with the oracle's recorded verdicts.
 
-    tools/vllm_verdicts.py ORACLE [--versions V,V] [--only ID] [--misses 40]
+    tools/vllm_verdicts.py ORACLE [--versions V,V] [--only ID] [--misses 40] [--record FILE]
 
 ORACLE holds `cases.json` and `verdicts/<version>.json`. Each case is written to a scratch folder
 and checked as a user would: the same arguments, paths and variables.
@@ -12,8 +12,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
-import os
-import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -22,6 +20,7 @@ from typing import Any
 
 from specpreflight.api import build_launch
 from specpreflight.engines.registry import find_engine
+from specpreflight.engines.vllm.speculation import WITHOUT_DRAFT
 from specpreflight.models.finding import STOPPING, Origin, Stage
 from specpreflight.models.launch import Hardware, Variable
 
@@ -34,6 +33,14 @@ STAGES = {
     "ok": {None},
 }
 PROFILES = {"h100": Hardware("h100", "h100", (9, 0), 81559, 8)}
+#: What is compared beside the stage, in the oracle's names.
+FIELDS = (
+    "method",
+    "num_speculative_tokens",
+    "runner",
+    "target_max_model_len",
+    "draft_max_model_len",
+)
 EARLY = (Stage.ARGUMENTS, Stage.TARGET_CONFIG, Stage.DRAFT_CONFIG)
 
 
@@ -77,21 +84,11 @@ def differences(predicted: Mapping[str, Any], verdict: Mapping[str, Any]) -> Ite
         return
     recorded = dict(verdict["resolved"])
     names = recorded.get("draft_architectures")
-    if recorded.get("method") in ("ngram", "suffix", "custom_class", "extract_hidden_states"):
-        names = None
-        recorded.pop("draft_max_model_len", None)
-    if recorded.get("method") == "ngram_gpu":
+    if recorded.get("method") in WITHOUT_DRAFT:
         names = None
         recorded.pop("draft_max_model_len", None)
     recorded["draft_architecture"] = names[0] if names else None
-    for name in (
-        "method",
-        "num_speculative_tokens",
-        "runner",
-        "target_max_model_len",
-        "draft_max_model_len",
-        "draft_architecture",
-    ):
+    for name in (*FIELDS, "draft_architecture"):
         if recorded.get(name) is not None and predicted[name] != recorded[name]:
             yield name
 
@@ -127,6 +124,96 @@ def _argv(case: Mapping[str, Any], target: str, draft: str) -> list[str]:
     return words if "--model" in words else ["--model", target, *words]
 
 
+def compare(
+    cases: Mapping[str, Any], version: str, verdicts: list[dict[str, Any]]
+) -> Iterator[tuple[str, str, Any, Any]]:
+    """Yield `(case, field, predicted, recorded)` for every difference in one version."""
+    for verdict in verdicts:
+        case = cases[verdict["id"]]
+        with tempfile.TemporaryDirectory(prefix="orc") as folder:
+            predicted = predict(case, version, Path(folder))
+        for field in differences(predicted, verdict):
+            if field == "stage":
+                event = predicted["event"]
+                said = None if event is None else f"{event.topic}: {event.engine_message}"
+                yield verdict["id"], field, said, f"{verdict['stage']}: {verdict['message']}"
+            else:
+                yield verdict["id"], field, predicted[field], verdict["resolved"].get(field)
+
+
+def read_oracle(
+    folder: Path, versions: list[str]
+) -> tuple[dict[str, Any], dict[str, list[dict[str, Any]]]]:
+    """Return the cases by id, and the verdicts by version, of an oracle's folder."""
+    listed = json.loads((folder / "cases.json").read_text())["cases"]
+    names = versions or sorted(path.stem for path in (folder / "verdicts").glob("*.json"))
+    return {case["id"]: case for case in listed}, {
+        name: json.loads((folder / "verdicts" / f"{name}.json").read_text())["verdicts"]
+        for name in names
+    }
+
+
+def read_golden(file: Path) -> tuple[dict[str, Any], dict[str, list[dict[str, Any]]]]:
+    """Return cases and verdicts from the compact form that `write_golden` makes."""
+    stored = json.loads(file.read_text())
+    configs = stored["configs"]
+    cases = {}
+    for name, case in stored["cases"].items():
+        cases[name] = {"id": name, **case}
+        for role in ("target_config", "draft_config"):
+            if role in case:
+                cases[name][role] = configs[case[role]]
+    verdicts = {
+        version: [
+            {"id": name, "stage": stage, "message": message, "resolved": resolved}
+            for name, (stage, message, resolved) in of_version.items()
+        ]
+        for version, of_version in stored["verdicts"].items()
+    }
+    return cases, verdicts
+
+
+def write_golden(
+    file: Path, cases: Mapping[str, Any], verdicts: Mapping[str, list[dict[str, Any]]]
+) -> None:
+    """Write cases and verdicts compactly: each config once, of a verdict what is compared."""
+    configs: list[Any] = []
+    kept = {}
+    for name, case in cases.items():
+        entry = {
+            key: value
+            for key, value in case.items()
+            if key not in ("id", "kind", "note", "tags") and value not in (None, {}, [])
+        }
+        for role in ("target_config", "draft_config"):
+            if role in entry:
+                if entry[role] not in configs:
+                    configs.append(entry[role])
+                entry[role] = configs.index(entry[role])
+        kept[name] = entry
+    fields = (*FIELDS, "draft_architectures")
+    stored = {
+        "configs": configs,
+        "cases": kept,
+        "verdicts": {
+            version: {
+                verdict["id"]: [
+                    verdict["stage"],
+                    (verdict["message"] or "")[:120],
+                    {key: verdict["resolved"][key] for key in fields if key in verdict["resolved"]},
+                ]
+                for verdict in of_version
+            }
+            for version, of_version in verdicts.items()
+        },
+    }
+    lines = [
+        f"{json.dumps(key)}: {json.dumps(value, separators=(',', ':'))}"
+        for key, value in stored.items()
+    ]
+    file.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+
+
 def main() -> None:
     """Print the agreement by field and version, and the first misses."""
     parser = argparse.ArgumentParser()
@@ -134,50 +221,26 @@ def main() -> None:
     parser.add_argument("--versions", default="")
     parser.add_argument("--only", default="")
     parser.add_argument("--misses", type=int, default=60)
+    parser.add_argument("--record", type=Path, help="write cases and verdicts there, compactly")
     options = parser.parse_args()
-    cases = {
-        case["id"]: case
-        for case in json.loads((options.oracle / "cases.json").read_text())["cases"]
-    }
-    files = sorted((options.oracle / "verdicts").glob("*.json"))
-    wanted = options.versions.split(",") if options.versions else [file.stem for file in files]
+    cases, verdicts = read_oracle(options.oracle, list(filter(None, options.versions.split(","))))
+    if options.record:
+        write_golden(options.record, cases, verdicts)
+        return
     misses: list[str] = []
-    for version in wanted:
-        counted: Counter[str] = Counter()
-        verdicts = json.loads((options.oracle / "verdicts" / f"{version}.json").read_text())
-        for verdict in verdicts["verdicts"]:
-            name = verdict["id"]
-            if options.only and not name.startswith(options.only):
-                continue
-            with tempfile.TemporaryDirectory(prefix="orc") as folder:
-                try:
-                    predicted = predict(cases[name], version, Path(folder))
-                except Exception as error:
-                    counted["stage"] += 1
-                    misses.append(f"{version} {name}: {type(error).__name__} {error}")
-                    if os.environ.get("TRACE"):
-                        raise
-                    continue
-            for field in differences(predicted, verdict):
-                counted[field] += 1
-                event = predicted["event"]
-                said = "-" if event is None else f"{event.topic}: {event.engine_message}"
-                recorded = (
-                    verdict["resolved"].get(field)
-                    if field != "stage"
-                    else (f"{verdict['stage']}: {verdict['message']}")
-                )
-                misses.append(
-                    f"{version} {name} {field}: {predicted[field] if field != 'stage' else said!r} | {recorded!r}"[
-                        :330
-                    ]
-                )
-        total = len(verdicts["verdicts"])
-        print(version, total, dict(counted), f"stage {100 - 100 * counted['stage'] / total:.1f}%")
+    for version, recorded in verdicts.items():
+        chosen = [verdict for verdict in recorded if verdict["id"].startswith(options.only)]
+        found = list(compare(cases, version, chosen))
+        counted = Counter(field for _, field, _, _ in found)
+        share = 100 - 100 * counted["stage"] / max(len(chosen), 1)
+        print(version, len(chosen), dict(counted), f"stage {share:.1f}%", flush=True)
+        misses += [
+            f"{version} {name} {field}: {predicted!r} | {wanted!r}"[:330]
+            for name, field, predicted, wanted in found
+        ]
     for miss in misses[: options.misses]:
         print(" ", miss)
 
 
 if __name__ == "__main__":
     main()
-    sys.exit(0)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from specpreflight.engines.sglang.facts import UNKNOWN
 from specpreflight.engines.sglang.model_facts import ConfigObject
+
+__all__ = ["UNKNOWN", "ConfigObject", "architectures_of", "text_of"]
 
 #: Where `PretrainedConfig.get_text_config` looks for the language model's part.
 _TEXT_PARTS = ("decoder", "generator", "text_config")

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from specpreflight.engines.sglang.model_facts import ConfigObject
+from specpreflight.engines.vllm.config_parts import ConfigObject
 from specpreflight.engines.vllm.knowledge import Knowledge
 
 #: The keys that may hold a length, in the order of the loop; the smallest value wins.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from specpreflight.engines.sglang.model_facts import ConfigObject
+from specpreflight.engines.vllm.config_parts import ConfigObject
 from specpreflight.engines.vllm.context_length import rope_parameters
 from specpreflight.engines.vllm.knowledge import Knowledge
 from specpreflight.engines.vllm.model_config import Model

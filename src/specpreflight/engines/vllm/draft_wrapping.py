@@ -64,8 +64,6 @@ def _wrap_eagle(record: Record, knowledge: Knowledge, draft: Model, method: str)
             ),
         )
         return
-    inner = draft.config
-    draft.config = type(inner)("EAGLEConfig", dict(inner.values), inner.pointers, inner.aliases)
     draft.config.set("architectures", [wrapped_name(name, method, knowledge) for name in names])
     draft.config.set("model_type", "eagle")
     if knowledge.since("0.15.0"):
@@ -94,6 +92,7 @@ def _rename_dspark(record: Record, knowledge: Knowledge, draft: Model, target: M
         if knowledge.since("0.28.0"):
             draft.quantization = target.quantization
         look_up(record, knowledge, draft)
-    elif "Gemma4DSparkModel" in names and not knowledge.since("0.31.0"):
-        if config.get("n_predict") is None and config.get("block_size") is not None:
-            config.set("n_predict", config.get("block_size"))
+    elif "Gemma4DSparkModel" in names and config.get("n_predict") is None:
+        block = config.get("block_size")
+        if block is not None and not knowledge.since("0.31.0"):
+            config.set("n_predict", block)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from specpreflight.engines.vllm import draft_length, method_rules, scheduling
 from specpreflight.engines.vllm.arguments import parse
+from specpreflight.engines.vllm.hf_reading import ConfigReading
 from specpreflight.engines.vllm.knowledge import Knowledge
 from specpreflight.engines.vllm.model_config import Model, Wanted, build_model
 from specpreflight.engines.vllm.model_runner import choose_runner, validate_runner
 from specpreflight.engines.vllm.options import Options, read_options
 from specpreflight.engines.vllm.record import Record, flag_value, speculative_value
+from specpreflight.engines.vllm.runtime import foresee
 from specpreflight.engines.vllm.speculation import Speculation
 from specpreflight.engines.vllm.speculative_config import build_speculation
 from specpreflight.models.argument_parser import Problem
@@ -33,9 +34,10 @@ def predict(launch: Launch, knowledge: Knowledge) -> Resolved:
     for problem in parsed.problems:
         _refuse_argument(record, problem, knowledge)
     options = read_options(parsed.values, launch)
-    target = _build_target(record, knowledge, launch, options)
+    reading = _reading(knowledge, launch, options)
+    target = _build_target(record, knowledge, launch, options, reading)
     if target is not None:
-        _build_rest(record, knowledge, launch, options, target)
+        _build_rest(record, knowledge, launch, options, reading, target)
     return Resolved(
         values=record.values, events=tuple(record.events), unknown=tuple(record.unknown)
     )
@@ -66,8 +68,31 @@ def _refuse_argument(record: Record, problem: Problem, knowledge: Knowledge) -> 
     )
 
 
+def _reading(knowledge: Knowledge, launch: Launch, options: Options) -> ConfigReading:
+    """Return the reader of the launch's configs, which knows a draft by every path given for it."""
+    keys = options.speculative if isinstance(options.speculative, dict) else {}
+    named = ((options.spec_flags or {}).get("model"), keys.get("model"), launch.draft_path)
+    checkpoints = {
+        str(path).rstrip("/"): launch.draft
+        for path in named
+        if path is not None and launch.draft is not None
+    }
+    if launch.target is not None:
+        checkpoints[(launch.target_path or launch.target.given).rstrip("/")] = launch.target
+    variables = {
+        name: variable.value
+        for name, variable in launch.environment.items()
+        if variable.value is not None
+    }
+    return ConfigReading(knowledge, variables, checkpoints, offline=options.offline)
+
+
 def _build_target(
-    record: Record, knowledge: Knowledge, launch: Launch, options: Options
+    record: Record,
+    knowledge: Knowledge,
+    launch: Launch,
+    options: Options,
+    reading: ConfigReading,
 ) -> Model | None:
     checkpoint = launch.target
     if checkpoint is None:
@@ -81,10 +106,9 @@ def _build_target(
         allow_deprecated=options.allow_deprecated_quantization,
         trust_remote_code=options.trust_remote_code,
         disable_sliding_window=options.disable_sliding_window,
-        offline=options.offline,
     )
     path = launch.target_path or checkpoint.given
-    target = build_model(record, knowledge, replace(checkpoint, role="target"), path, wanted)
+    target = build_model(record, knowledge, reading, checkpoint, path, wanted)
     if target is not None and target.max_model_len is not None:
         reason = target.length.reason if target.length is not None else ""
         record.resolve("context_length", target.max_model_len, reason)
@@ -92,7 +116,12 @@ def _build_target(
 
 
 def _build_rest(
-    record: Record, knowledge: Knowledge, launch: Launch, options: Options, target: Model
+    record: Record,
+    knowledge: Knowledge,
+    launch: Launch,
+    options: Options,
+    reading: ConfigReading,
+    target: Model,
 ) -> None:
     given = _speculative_json(record, knowledge, options)
     found: Speculation | None = None
@@ -100,7 +129,7 @@ def _build_rest(
         _check_draft_model_support(record, knowledge, given)
         if not knowledge.since("0.11.1"):
             _check_early_async(record, options)
-        found = build_speculation(record, knowledge, given, options, target, launch.draft)
+        found = build_speculation(record, knowledge, reading, given, options, target, launch.draft)
     budget = scheduling.settle_budget(knowledge, options, target)
     scheduling.check_budget(record, options, budget, target, found)
     _check_target(record, knowledge, options, target)
@@ -117,6 +146,8 @@ def _build_rest(
         _check_fast_prefill(record, options, found)
     validate_runner(record, knowledge, options, target, found, runner)
     _check_microbatching(record, knowledge, options)
+    if found is not None:
+        foresee(record, knowledge, options, target, found, runner)
 
 
 def _settle_target_length(record: Record, target: Model) -> None:

@@ -1,146 +1,153 @@
-"""Interim."""
+"""A checkpoint's config as the release reads it, or what the release says of a broken one."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from copy import deepcopy
 from typing import Any
 
-from specpreflight.engines.sglang.model_facts import ConfigObject
-from specpreflight.engines.vllm import speculators_format
+from specpreflight.engines.sglang.config_events import source_of, topic_of
+from specpreflight.engines.sglang.evaluated_config import EvaluatedConfig
+from specpreflight.engines.source.values import Function, Instance, Raised
+from specpreflight.engines.vllm.config_parts import UNKNOWN, ConfigObject
+from specpreflight.engines.vllm.hf_source import CONFIG, VllmSource
 from specpreflight.engines.vllm.knowledge import Knowledge
 from specpreflight.models.checkpoint import Checkpoint
 
-_CLASSES = {
-    "llama": (
-        "LlamaConfig",
-        {
-            "max_position_embeddings": 2048,
-            "vocab_size": 32000,
-            "num_attention_heads": 32,
-            "hidden_size": 4096,
-        },
-    ),
-    "qwen3": (
-        "Qwen3Config",
-        {"max_position_embeddings": 32768, "vocab_size": 151936, "num_attention_heads": 32},
-    ),
-    "qwen2": (
-        "Qwen2Config",
-        {"max_position_embeddings": 32768, "vocab_size": 151936, "num_attention_heads": 32},
-    ),
-    "qwen3_moe": ("Qwen3MoeConfig", {"max_position_embeddings": 32768, "vocab_size": 151936}),
-    "deepseek_v3": ("DeepseekV3Config", {"max_position_embeddings": 4096}),
-    "glm4_moe": ("Glm4MoeConfig", {}),
-    "gpt_oss": ("GptOssConfig", {}),
-    "mimo": ("MiMoConfig", {}),
-    "qwen3_next": ("Qwen3NextConfig", {}),
-    "mistral": ("MistralConfig", {}),
-    "qwen2_5_vl": ("Qwen2_5_VLConfig", {}),
-    "kimi_k2": ("DeepseekV3Config", {}),
-    "kimi_k25": ("Kimi_K25Config", {}),
-    "mlp_speculator": ("MLPSpeculatorConfig", {}),
-    "medusa": ("MedusaConfig", {}),
-    "minimax_m2": ("MiniMaxM2Config", {}),
-    "qwen3_vl": ("Qwen3VLConfig", {}),
-    "llama4": ("Llama4Config", {}),
-    "qwen2_5_vl_text": ("Qwen2_5_VLTextConfig", {}),
+#: The key that a kind of failure is about.
+_KEYS = {
+    "config.unknown-model-type": "/model_type",
+    "config.missing-model-type": "/model_type",
+    "config.missing-architectures": "/architectures",
 }
 
 
 class ReadingError(Exception):
-    """A config that vLLM cannot read."""
+    """A config that the release refuses: topic, a line, its own text, the place it is about."""
 
     def __init__(
         self,
-        topic,
-        message,
-        text,
-        exception="ValidationError",
-        pointer=None,
-        source="transformers_utils/config.py:get_config",
-    ):
+        topic: str,
+        message: str,
+        text: str,
+        exception: str,
+        source: str,
+        pointer: str | None = None,
+    ) -> None:
         super().__init__(text)
-        self.topic, self.message, self.text, self.exception, self.pointer, self.source = (
-            topic,
-            message,
-            text,
-            exception,
-            pointer,
-            source,
-        )
+        self.topic = topic
+        self.message = message
+        self.text = text
+        self.exception = exception
+        self.source = source
+        self.pointer = pointer
 
 
-def read_config(
-    checkpoint: Checkpoint,
-    knowledge: Knowledge,
-    overrides: Mapping[str, Any] | None,
-    *,
-    offline: bool,
-    trust_remote_code: bool,
-) -> ConfigObject:
-    if checkpoint.problem is not None:
-        kind = checkpoint.problem.kind
-        if kind == "invalid":
-            raise ReadingError(
-                "config.invalid-json",
-                "the {role}'s config.json is not valid JSON",
-                f"It looks like the config file at '{checkpoint.given}/config.json' is not a valid JSON file.",
-                "OSError",
-            )
-        raise ReadingError(
-            "files.{role}-missing",
-            "vLLM finds no config for the {role}",
-            f"Invalid repository ID or local directory specified: '{checkpoint.given}'.",
-        )
-    root = deepcopy(checkpoint.config.root)
-    if speculators_format.is_speculators(root):
+class Unread(Exception):
+    """A checkpoint that is not at hand; the engine would look for it on the Hub."""
+
+
+class ReadConfig(EvaluatedConfig):
+    """A config whose unknown attributes answer as absent ones: vLLM's own defaults apply."""
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return `getattr(config, name, default)`, the default where the value is unknown."""
+        found = super().get(name, default)
+        return default if found is UNKNOWN else found
+
+    def plain(self, value: Any, place: str = "", written: Any = None) -> Any:
+        """Return an evaluated value as plain data."""
+        if isinstance(value, Instance):
+            return ReadConfig(self._evaluator, value, place, written)
+        return super().plain(value, place, written)
+
+
+class ConfigReading:
+    """Reads the configs of a launch with one release's code.
+
+    Args:
+        knowledge: of the release.
+        variables: the environment of the launch.
+        checkpoints: model path, as vLLM is given it → what was read there.
+        offline: whether the launch forbids looking on the Hub.
+    """
+
+    def __init__(
+        self,
+        knowledge: Knowledge,
+        variables: Mapping[str, str],
+        checkpoints: Mapping[str, Checkpoint],
+        *,
+        offline: bool,
+    ) -> None:
+        self.checkpoints = checkpoints
+        self._knowledge = knowledge
+        self._offline = offline
+        self._source = VllmSource(knowledge, variables, checkpoints)
+
+    def read(
+        self,
+        path: str,
+        checkpoint: Checkpoint,
+        overrides: Mapping[str, Any],
+        *,
+        as_draft: bool,
+        trust_remote_code: bool,
+    ) -> ConfigObject:
+        """Return the config that `get_config` gives; a draft's is rewritten as its release does.
+
+        Raises:
+            ReadingError: the release stops here.
+            Unread: the checkpoint is not at hand, and the launch may look on the Hub.
+        """
+        self._check_present(path, checkpoint)
+        given: dict[str, Any] = {"trust_remote_code": trust_remote_code}
+        given["config_format"] = "hf"
+        if overrides:
+            given["hf_overrides_kw"] = dict(overrides)
+        if as_draft:
+            given["hf_overrides_fn"] = self._override()
         try:
-            values = speculators_format.draft_attributes(root, knowledge)
-        except speculators_format.FormatError as e:
-            raise ReadingError("config.speculators-format", "x", e.text, e.exception, e.pointer)
-        return _standard(ConfigObject("SpeculatorsConfig", values), knowledge)
-    mt = root.get("model_type")
-    if mt is None:
+            config = self._source.call(self._source.find(f"{CONFIG}.get_config"), [path], given)
+        except Raised as error:
+            raise _reading_error(error, checkpoint) from error
+        if not isinstance(config, Instance):
+            raise Unread(f"`{path}` is read by code that is not at hand")
+        return ReadConfig(self._source, config, "", checkpoint.config.root)
+
+    def _override(self) -> Any:
+        """Return the release's `hf_config_override`."""
+        module = "config.speculative" if self._knowledge.since("0.11.0") else "config"
+        owner = self._source.find(f"vllm.{module}.SpeculativeConfig")
+        found = self._source.get_attribute(owner, "hf_config_override")
+        assert isinstance(found, Function)
+        return found
+
+    def _check_present(self, path: str, checkpoint: Checkpoint) -> None:
+        problem = checkpoint.problem
+        if problem is None or problem.kind == "invalid":
+            return
+        if problem.kind == "not-cached" and not self._offline:
+            raise Unread(problem.message)
         raise ReadingError(
-            "config.model-type-missing",
-            "no model_type",
-            f"Unrecognized model in {checkpoint.given}. Should have a `model_type` key in its config.json.",
+            f"files.{checkpoint.role}-missing",
+            f"vLLM finds no config for the {checkpoint.role} `{path}`"[:100],
+            f"Invalid repository ID or local directory specified: '{path}'.",
+            "ValidationError",
+            "transformers_utils/config.py:get_config",
         )
-    if (
-        mt not in _CLASSES
-        or (mt in ("kimi_k25",) and not knowledge.since("0.15.0"))
-        or (mt == "kimi_k2" and not knowledge.since("0.17.0"))
-    ):
-        raise ReadingError(
-            "config.unknown-model-type",
-            "unknown model type",
-            f"The checkpoint you are trying to load has model type `{mt}` but Transformers does not recognize this architecture.",
-        )
-    return _standard(_object(root), knowledge)
 
 
-def _object(root):
-    name, defaults = _CLASSES.get(root.get("model_type"), ("PretrainedConfig", {}))
-    values = dict(defaults) | root
-    for k, v in list(values.items()):
-        if (
-            isinstance(v, dict)
-            and k.endswith("_config")
-            and k != "quantization_config"
-            and "model_type" in v
-        ):
-            values[k] = _object(v)
-    return ConfigObject(name, values, {k: f"/{k}" for k in root})
-
-
-def _standard(config, knowledge):
-    for c in [config] + [v for v in config.values.values() if isinstance(v, ConfigObject)]:
-        rs = c.get("rope_scaling") or c.get("rope_parameters")
-        if isinstance(rs, dict):
-            if "rope_type" not in rs and "type" in rs:
-                rs["rope_type"] = rs["type"]
-            if rs.get("rope_type") == "su":
-                rs["rope_type"] = "longrope"
-            c.set("rope_parameters", rs)
-    return config
+def _reading_error(error: Raised, checkpoint: Checkpoint) -> ReadingError:
+    topic, message = topic_of(error)
+    field = error.message.partition("Validation error for field '")[2].partition("'")[0]
+    pointer = f"/{field}" if field else _KEYS.get(topic)
+    where = source_of(error) or error.frames[-1].replace(".", "/").replace(":", ".py:")
+    name = "ValidationError" if error.name in ("ValueError", "AssertionError") else error.name
+    return ReadingError(
+        topic,
+        f"{checkpoint.role}: {message}"[:100],
+        error.message,
+        name,
+        where.removeprefix("vllm/"),
+        pointer,
+    )

@@ -9,6 +9,15 @@ from typing import Any, NamedTuple
 from specpreflight.engines.vllm.data_files import read_data
 from specpreflight.engines.vllm.releases import sort_key
 
+#: A release's requirement leaves a range of transformers; these are the ones that its verdicts
+#: were recorded with, and of the releases between.
+_TRANSFORMERS = (
+    ("0.10.0", "4.57.1"),
+    ("0.20.0", "5.8.1"),
+    ("0.25.0", "5.12.1"),
+    ("0.32.0", "5.19.0"),
+)
+
 
 class Flag(NamedTuple):
     """A command-line flag, with argparse's settings.
@@ -81,19 +90,17 @@ class Knowledge:
 
     @cached_property
     def config_classes(self) -> Mapping[str, str]:
-        """Return the model types that vLLM reads with a config class of its own."""
+        """Return the model types that vLLM reads with a class of its own → its dotted name."""
         return self._topic("configs")
-
-    @cached_property
-    def override_program(self) -> list[Any]:
-        """Return the statements of `hf_config_override`."""
-        content = read_data("override")
-        order: list[int] = self._latest(content["orders"]) or []
-        return [content["statements"][index] for index in order]
 
     def constant(self, name: str) -> tuple[Any, ...]:
         """Return a named list of the release, `()` where it has none."""
         return tuple(self._topic("constants").get(name, ()))
+
+    @property
+    def transformers_version(self) -> str:
+        """Return the transformers that this release is predicted with."""
+        return next(version for since, version in reversed(_TRANSFORMERS) if self.since(since))
 
     @cached_property
     def transformers(self) -> str:

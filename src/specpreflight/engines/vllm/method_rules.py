@@ -7,6 +7,7 @@ Restates the checks of vLLM `config/speculative.py`: the branches of
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import pairwise
 from typing import Any
 
 from specpreflight.engines.vllm.knowledge import Knowledge
@@ -220,10 +221,10 @@ def check_draft(
         text = "Inkling MTP currently supports exactly one speculative token"
         _refuse_key(record, "num_speculative_tokens", tokens, text)
     block = draft.config.get("dspark_block_size")
-    if single and found.method == "dspark" and isinstance(tokens, int):
-        if isinstance(block, int) and tokens < block:
-            text = f"DSpark requires num_speculative_tokens >= dspark_block_size ({block})"
-            _refuse_key(record, "num_speculative_tokens", tokens, text)
+    blocked = single and found.method == "dspark" and isinstance(block, int)
+    if blocked and isinstance(tokens, int) and tokens < block:
+        text = f"DSpark requires num_speculative_tokens >= dspark_block_size ({block})"
+        _refuse_key(record, "num_speculative_tokens", tokens, text)
     top = found.keys.get("dspark_draft_topk")
     if top is not None and found.method != "dspark":
         text = "dspark_draft_topk is only supported by DSpark"
@@ -359,7 +360,7 @@ def _check_synthetic(record: Record, keys: Mapping[str, Any], tokens: Any) -> No
             text = f"synthetic_acceptance_rates must have length {tokens}, got {rates}."
         elif not all(0.0 <= rate <= 1.0 for rate in rates):
             text = f"synthetic_acceptance_rates entries must be in [0, 1], got {rates}."
-        elif any(later > earlier for earlier, later in zip(rates, rates[1:], strict=False)):
+        elif any(later > earlier for earlier, later in pairwise(rates)):
             text = f"synthetic_acceptance_rates must be non-increasing, got {rates}."
         if text is not None:
             _refuse_key(record, "synthetic_acceptance_rates", rates, text)

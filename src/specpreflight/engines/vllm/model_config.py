@@ -10,11 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from specpreflight.engines.sglang.model_facts import ConfigObject
-from specpreflight.engines.vllm.config_override import OverrideError, rewrite
-from specpreflight.engines.vllm.config_parts import architectures_of, text_of
+from specpreflight.engines.vllm.config_parts import ConfigObject, architectures_of, text_of
 from specpreflight.engines.vllm.context_length import Length, LengthError, read_length
-from specpreflight.engines.vllm.hf_reading import ReadingError, read_config
+from specpreflight.engines.vllm.hf_reading import ConfigReading, ReadingError, Unread
 from specpreflight.engines.vllm.knowledge import Architecture, Knowledge
 from specpreflight.engines.vllm.quantization import QuantizationError, read_quantization
 from specpreflight.engines.vllm.record import Record, flag_value, speculative_value
@@ -61,9 +59,10 @@ class Model:
         return Stage.TARGET_CONFIG if self.role == "target" else Stage.DRAFT_CONFIG
 
     def value(self, name: str) -> Value:
-        """Return an attribute of the language part with its origin."""
-        found = self.text.get(name)
-        pointer = self.text.pointer(name)
+        """Return an attribute with its origin: `architectures` of the whole, else of the text."""
+        owner = self.config if name == "architectures" else self.text
+        found = owner.get(name)
+        pointer = owner.pointer(name)
         if self.checkpoint is None or pointer is None:
             return Value(f"{self.role} {name}", found, Origin("default", name=self.text.class_name))
         return Value(f"{self.role} {name}", found, self.checkpoint.origin(pointer))
@@ -71,7 +70,10 @@ class Model:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What the command line or the speculative config asks of one model."""
+    """What the command line or the speculative config asks of one model.
+
+    `as_written` switches the rewriting of a draft's config off (`medusa`, 0.25.0 to 0.32.0).
+    """
 
     max_model_len: int | None = None
     quantization: str | None = None
@@ -80,12 +82,13 @@ class Wanted:
     allow_deprecated: bool = False
     trust_remote_code: bool = False
     disable_sliding_window: bool = False
-    offline: bool = False
+    as_written: bool = False
 
 
 def build_model(
     record: Record,
     knowledge: Knowledge,
+    reading: ConfigReading,
     checkpoint: Checkpoint,
     path: str,
     wanted: Wanted,
@@ -96,44 +99,10 @@ def build_model(
 
     A draft (`checkpoint.role`) is rewritten by the release's `hf_config_override`.
     """
-    role = checkpoint.role
-    stage = Stage.TARGET_CONFIG if role == "target" else Stage.DRAFT_CONFIG
-    try:
-        config = read_config(
-            checkpoint,
-            knowledge,
-            wanted.hf_overrides,
-            offline=wanted.offline,
-            trust_remote_code=wanted.trust_remote_code,
-        )
-    except ReadingError as error:
-        record.refuse(
-            error.topic.format(role=role),
-            stage,
-            error.message.format(role=role),
-            text=error.text,
-            exception=error.exception,
-            source=error.source,
-            values=() if error.pointer is None else (checkpoint.value(role, error.pointer),),
-        )
+    config = _read(record, knowledge, reading, checkpoint, path, wanted)
+    if config is None:
         return None
-    _fill_architectures(config, knowledge)
-    if role == "target":
-        _apply_overrides(config, wanted.hf_overrides or {})
-    else:
-        try:
-            config = rewrite(knowledge.override_program, config)
-        except OverrideError as error:
-            record.refuse(
-                "config.draft-override",
-                stage,
-                f"vLLM cannot rewrite the draft's config: {error.message}",
-                text=error.message,
-                exception=error.exception,
-                source="config/speculative.py:hf_config_override",
-                values=(checkpoint.value("draft architectures", "/architectures"),),
-            )
-            return None
+    role = checkpoint.role
     model = Model(role, path, checkpoint, config, text_of(config))
     look_up(record, knowledge, model)
     _measure(record, knowledge, model, wanted, target_length)
@@ -192,15 +161,50 @@ def _with_other_head(knowledge: Knowledge, name: str) -> Architecture | None:
     return next((knowledge.architectures[n] for n in names if n in knowledge.architectures), None)
 
 
-def _fill_architectures(config: ConfigObject, knowledge: Knowledge) -> None:
-    """Restate `get_config`: a config without `architectures` gets the bare model class (0.11.1)."""
-    missing = not config.get("architectures")
-    if missing and knowledge.since("0.11.1") and (config.class_name or "").endswith("Config"):
-        config.set("architectures", [f"{str(config.class_name).removesuffix('Config')}Model"])
+def _read(
+    record: Record,
+    knowledge: Knowledge,
+    reading: ConfigReading,
+    checkpoint: Checkpoint,
+    path: str,
+    wanted: Wanted,
+) -> ConfigObject | None:
+    """Return the config with `--hf-overrides` in it; a refusal goes into `record`."""
+    role = checkpoint.role
+    overrides = dict(wanted.hf_overrides or {})
+    nested = {
+        name: value
+        for name, value in overrides.items()
+        if isinstance(value, Mapping) and knowledge.since("0.11.1")
+    }
+    try:
+        config = reading.read(
+            path,
+            checkpoint,
+            {name: value for name, value in overrides.items() if name not in nested},
+            as_draft=role == "draft" and not wanted.as_written,
+            trust_remote_code=wanted.trust_remote_code,
+        )
+    except Unread as missing:
+        record.unknown.append((role, str(missing)))
+        return None
+    except ReadingError as error:
+        record.refuse(
+            error.topic,
+            Stage.TARGET_CONFIG if role == "target" else Stage.DRAFT_CONFIG,
+            error.message,
+            text=error.text,
+            exception=error.exception,
+            source=error.source,
+            values=() if error.pointer is None else (checkpoint.value(role, error.pointer),),
+        )
+        return None
+    _apply_overrides(config, nested)
+    return config
 
 
 def _apply_overrides(config: ConfigObject, overrides: Mapping[str, Any]) -> None:
-    """Apply `--hf-overrides`: nested dictionaries reach into the parts they name."""
+    """Restate `_apply_dict_overrides`: dictionaries reach into the parts that they name."""
     for name, value in overrides.items():
         part = config.get(name)
         if isinstance(value, Mapping) and isinstance(part, ConfigObject):
@@ -227,30 +231,38 @@ def _measure(
             sliding_window=window if isinstance(window, int) else None,
         )
     except LengthError as error:
-        label, flag = "max_model_len", "--max-model-len"
-        asked = (
-            flag_value(label, wanted.max_model_len, flag)
-            if model.role == "target"
-            else speculative_value(label, wanted.max_model_len)
-        )
-        too_long = error.exception == "ValidationError"
-        topic = f"context.{model.role}-length-exceeded" if too_long else "config.length-invalid"
-        record.refuse(
-            topic,
-            model.stage,
-            f"`max_model_len` {wanted.max_model_len} is more than the {model.role}'s {error.derived}"
-            if too_long
-            else f"vLLM cannot derive the {model.role}'s length from `{error.key}`",
-            text=error.text,
-            exception=error.exception,
-            source="config/model.py:_get_and_verify_max_len",
-            values=(
-                *((asked,) if too_long else ()),
-                *((model.value(error.key),) if error.key else ()),
-            ),
-        )
+        _refuse_length(record, model, wanted, error)
         return
     model.max_model_len = model.length.value
+
+
+def _refuse_length(record: Record, model: Model, wanted: Wanted, error: LengthError) -> None:
+    asked = wanted.max_model_len
+    role = model.role
+    if error.exception == "ValidationError":
+        topic = f"context.{role}-length-exceeded"
+        message = f"`max_model_len` {asked} is more than the {role}'s {error.derived}"
+        given = (
+            flag_value("max_model_len", asked, "--max-model-len")
+            if role == "target"
+            else speculative_value("max_model_len", asked)
+        )
+        values = [given]
+    else:
+        topic = "config.length-invalid"
+        message = f"vLLM cannot derive the {role}'s length from `{error.key}`"
+        values = []
+    if error.key is not None:
+        values.append(model.value(error.key))
+    record.refuse(
+        topic,
+        model.stage,
+        message,
+        text=error.text,
+        exception=error.exception,
+        source="config/model.py:_get_and_verify_max_len",
+        values=values,
+    )
 
 
 def _quantize(record: Record, knowledge: Knowledge, model: Model, wanted: Wanted) -> None:

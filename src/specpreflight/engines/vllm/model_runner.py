@@ -211,13 +211,14 @@ def _v2_speculation(knowledge: Knowledge, options: Options, found: Speculation) 
             yield "ngram/ngram_gpu speculative decoding"
         elif method not in known:
             yield f"speculative method '{method}'"
-    own = ("dflash", "dspark") if knowledge.since("0.25.0") else ("dflash",)
-    if found.parallel and knowledge.since("0.22.0"):
-        if method not in own or not knowledge.since("0.24.0"):
-            yield "parallel drafting for EAGLE speculative decoding"
-    if method == "eagle3" and pipeline > 1:
-        if knowledge.since("0.22.0") and not knowledge.since("0.30.0"):
-            yield "EAGLE3 with pipeline parallelism"
+    own: tuple[str, ...] = ()
+    if knowledge.since("0.24.0"):
+        own = ("dflash", "dspark") if knowledge.since("0.25.0") else ("dflash",)
+    if found.parallel and method not in own and knowledge.since("0.22.0"):
+        yield "parallel drafting for EAGLE speculative decoding"
+    listed = knowledge.since("0.22.0") and not knowledge.since("0.30.0")
+    if listed and method == "eagle3" and pipeline > 1:
+        yield "EAGLE3 with pipeline parallelism"
     if found.keys.get("use_heterogeneous_vocab") and knowledge.since("0.32.0"):
         yield "heterogeneous-vocabulary draft models"
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from specpreflight.engines.sglang.model_facts import ConfigObject
+from specpreflight.engines.vllm.config_parts import ConfigObject
 from specpreflight.engines.vllm.knowledge import Knowledge
 
 #: Methods that take over each other's checkpoints (`override_quantization_method`): naming any of

@@ -13,6 +13,7 @@ from typing import Any
 
 from specpreflight.engines.vllm import draft_length, method_detection, method_rules
 from specpreflight.engines.vllm.draft_wrapping import wrap
+from specpreflight.engines.vllm.hf_reading import ConfigReading
 from specpreflight.engines.vllm.knowledge import Knowledge
 from specpreflight.engines.vllm.model_config import Model, Wanted, build_model
 from specpreflight.engines.vllm.options import Options
@@ -28,6 +29,7 @@ _POST_INIT = "config/speculative.py:SpeculativeConfig.__post_init__"
 def build_speculation(
     record: Record,
     knowledge: Knowledge,
+    reading: ConfigReading,
     given: Mapping[str, Any],
     options: Options,
     target: Model,
@@ -38,6 +40,7 @@ def build_speculation(
     Args:
         record: what the engine does so far.
         knowledge: of the release.
+        reading: reads the configs of this launch.
         given: the JSON object of `--speculative-config`.
         options: the other engine arguments.
         target: the target's model.
@@ -61,7 +64,7 @@ def build_speculation(
         if source is None:
             record.unknown.append(("draft", f"`{found.path}` was not read"))
         else:
-            _with_draft(record, knowledge, found, options, target, source, quantization)
+            _with_draft(record, knowledge, reading, found, options, target, source, quantization)
     method_rules.check_after(record, knowledge, found)
     method_rules.verify_arguments(record, knowledge, found, options, target)
     record.resolve(
@@ -156,6 +159,7 @@ def _draft_checkpoint(path: str, checkpoint: Checkpoint | None, target: Model) -
 def _with_draft(
     record: Record,
     knowledge: Knowledge,
+    reading: ConfigReading,
     found: Speculation,
     options: Options,
     target: Model,
@@ -163,17 +167,22 @@ def _with_draft(
     quantization: str | None,
 ) -> None:
     keys = found.keys
+    medusa = (
+        found.method == "medusa" and knowledge.since("0.25.0") and not knowledge.since("0.33.0")
+    )
     wanted = Wanted(
         max_model_len=keys.get("max_model_len") if knowledge.since("0.22.0") else None,
         quantization=quantization,
         allow_longer=options.allow_longer,
         allow_deprecated=options.allow_deprecated_quantization,
         trust_remote_code=options.trust_remote_code,
-        offline=options.offline,
+        as_written=medusa,
+        hf_overrides={"model_type": "medusa"} if medusa else None,
     )
     draft = build_model(
         record,
         knowledge,
+        reading,
         checkpoint,
         str(found.path),
         wanted,
@@ -186,10 +195,8 @@ def _with_draft(
     draft_length.raise_positions(record, knowledge, found.method, draft, target)
     if found.method is not None:
         wrap(record, knowledge, draft, found.method, target)
-    if (
-        found.method == "dflash"
-        and knowledge.since("0.20.0")
-        or (found.method == "dspark" and knowledge.since("0.25.0"))
+    if (found.method == "dflash" and knowledge.since("0.20.0")) or (
+        found.method == "dspark" and knowledge.since("0.25.0")
     ):
         found.parallel = True
     method_rules.settle_tokens(record, knowledge, found, draft)

@@ -129,15 +129,23 @@ _BOUNDS = (
 
 
 def _first_fitting(alternatives: list[Any], value: Any) -> Any:
-    first: Invalid | None = None
+    objections = []
     for alternative in alternatives:
-        try:
-            return _fit(alternative, value)
-        except Invalid as error:
-            first = first or error
-    if first is None:
-        return value
-    raise first
+        objection, converted = _attempt(alternative, value)
+        if objection is None:
+            return converted
+        objections.append(objection)
+    if objections:
+        raise objections[0]
+    return value
+
+
+def _attempt(alternative: Any, value: Any) -> tuple[Invalid | None, Any]:
+    """Return pydantic's objection to a value, or the value as it converts it."""
+    try:
+        return None, _fit(alternative, value)
+    except Invalid as objection:
+        return objection, None
 
 
 def _fit(alternative: Any, value: Any) -> Any:

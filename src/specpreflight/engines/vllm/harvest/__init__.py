@@ -10,7 +10,7 @@ import ast
 from pathlib import Path
 from typing import Any
 
-from specpreflight.engines.sglang.harvest.source_tree import SourceTree
+from specpreflight.engines.sglang.harvest.source_tree import Module, SourceTree
 from specpreflight.engines.vllm.harvest.constants import read_constants
 from specpreflight.engines.vllm.harvest.fields import read_fields
 from specpreflight.engines.vllm.harvest.flags import read_flags
@@ -18,14 +18,13 @@ from specpreflight.engines.vllm.harvest.models import (
     read_architectures,
     read_removed_architectures,
 )
-from specpreflight.engines.vllm.harvest.override_program import read_override
 
 #: The topics, one data file each.
 TOPICS = ("flags", "speculative_keys", "architectures", "removed", "configs", "constants")
 
 
 def read_engine(root: Path) -> dict[str, Any]:
-    """Return the facts of the package folder `root` (`…/vllm`) by topic, and `override`.
+    """Return the facts of the package folder `root` (`…/vllm`) by topic.
 
     Raises:
         FileNotFoundError: `root` holds no `SpeculativeConfig`.
@@ -41,33 +40,44 @@ def read_engine(root: Path) -> dict[str, Any]:
         "removed": read_removed_architectures(tree),
         "configs": _config_registry(tree),
         "constants": read_constants(tree),
-        "override": read_override(tree, module),
     }
 
 
 def _config_registry(tree: SourceTree) -> dict[str, str]:
-    """Return `_CONFIG_REGISTRY`: model types that vLLM reads with a config class of its own."""
+    """Return `_CONFIG_REGISTRY`: model type → dotted name of the class that vLLM reads it with."""
     module = tree.at("transformers_utils/config.py")
     registry = None if module is None else module.definitions.get("_CONFIG_REGISTRY")
-    found: dict[str, str] = {}
+    if module is None:
+        return {}
+    pairs: list[tuple[str, ast.expr]] = []
     if isinstance(registry, ast.Call):
         for keyword in registry.keywords:
             if keyword.arg is not None:
-                found[keyword.arg] = _class_name(keyword.value)
+                pairs.append((keyword.arg, keyword.value))
             elif isinstance(keyword.value, ast.Dict):
-                found |= _pairs(keyword.value)
+                pairs += _pairs(keyword.value)
     elif isinstance(registry, ast.Dict):
-        found = _pairs(registry)
-    return found
+        pairs = _pairs(registry)
+    return {key: _dotted_class(tree, module, value) for key, value in pairs}
 
 
-def _pairs(table: ast.Dict) -> dict[str, str]:
-    return {
-        str(key.value): _class_name(value)
+def _pairs(table: ast.Dict) -> list[tuple[str, ast.expr]]:
+    return [
+        (str(key.value), value)
         for key, value in zip(table.keys, table.values, strict=True)
         if isinstance(key, ast.Constant)
-    }
+    ]
 
 
-def _class_name(value: ast.expr) -> str:
-    return str(value.value) if isinstance(value, ast.Constant) else ast.unparse(value)
+def _dotted_class(tree: SourceTree, module: Module, value: ast.expr) -> str:
+    """Return where a class of the registry is defined, by name, import or `_CLASS_TO_MODULE`."""
+    name = str(value.value) if isinstance(value, ast.Constant) else ast.unparse(value)
+    package = tree.at("transformers_utils/configs/__init__.py")
+    table = None if package is None else package.definitions.get("_CLASS_TO_MODULE")
+    if isinstance(table, ast.Dict) and name in (modules := dict(_pairs(table))):
+        return f"{ast.literal_eval(modules[name])}.{name}"
+    for home in (module, package):
+        found = None if home is None else tree.find(home, name)
+        if found is not None:
+            return f"{found[0].name}.{name}"
+    return f"transformers.{name}"
