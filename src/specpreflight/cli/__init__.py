@@ -16,6 +16,7 @@ from specpreflight.errors import SpecpreflightError
 _COMMANDS = {
     "check": ("check", "Say what will stop a launch, and why; write the fix."),
     "launch": ("launch", "Print what is understood of a launch command, script or manifest."),
+    "convert": ("convert", "Write a draft with the tensor names that an engine takes."),
     "keys": ("keys", "Say which tensors of a draft an engine's loader takes."),
     "undo": ("undo", "Restore what the last fix in a checkpoint replaced."),
     "history": ("history", "List what was fixed in a checkpoint."),

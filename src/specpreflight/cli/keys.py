@@ -65,22 +65,22 @@ def trace_loader(
     """
     from specpreflight.api import build_launch
     from specpreflight.engines.registry import find_engine
+    from specpreflight.models.draft_format import DraftFormat, draft_format
     from specpreflight.models.weights import loader_of, weights_of
+    from specpreflight.sources.checkpoint import read_checkpoint
 
-    words = [] if algorithm is None else ["--speculative-algorithm", algorithm]
-    own = target is None
-    launch = build_launch(
-        draft if own else target, None if own else draft, engine=engine, words=words
-    )
-    checkpoint = launch.target if own else launch.draft
-    if checkpoint is None:
-        raise UsageError(f"{draft}: no checkpoint there")
+    checkpoint = read_checkpoint("draft", draft)
     if checkpoint.problem is not None:
         raise InputError(checkpoint.problem.message, hint=checkpoint.problem.hint)
     table = weights_of(checkpoint)
     if table is None or table.unseen is not None:
         why = "is not a local directory" if table is None else f"can't be read: {table.unseen}"
         raise InputError(f"{draft}: {why}", hint="only the headers of safetensors files are read")
+    words = [] if algorithm is None else ["--speculative-algorithm", algorithm]
+    own = target is None and draft_format(checkpoint) in (DraftFormat.STANDALONE, DraftFormat.MTP)
+    launch = build_launch(
+        draft if own else target, None if own else draft, engine=engine, words=words
+    )
     resolved = find_engine(launch.engine.name).resolve(launch)
     report = loader_of(resolved)
     if report is None:
