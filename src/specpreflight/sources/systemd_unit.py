@@ -15,7 +15,9 @@ _SETTING = re.compile(r"([A-Za-z0-9-]+)\s*=\s*(.*)", re.DOTALL)
 _PREFIXES = "@-:+!|"
 _WHOLE_VARIABLE = re.compile(r"\$([A-Za-z_]\w*)")
 _INNER_VARIABLE = re.compile(r"\$\$|\$\{([A-Za-z_]\w*)\}")
-_ESCAPE = re.compile(r"\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|[0-7]{3}|.)", re.DOTALL)
+_ESCAPE = re.compile(
+    r"\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U000[0-9a-fA-F]{5}|[0-7]{3}|.)", re.DOTALL
+)
 _ESCAPES = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "s": " ", "t": "\t", "v": "\v"}
 
 
@@ -154,7 +156,7 @@ def split_words(text: str) -> list[str]:
 
 
 def _unescaped(code: str) -> str:
-    if code[0] in "xu" and len(code) > 1:
+    if code[0] in "xuU" and len(code) > 1:
         return chr(int(code[1:], 16))
     if len(code) == 3:
         return chr(int(code, 8))

@@ -79,13 +79,19 @@ class Lexer:
             else:
                 return
 
-    def skip_lines(self) -> None:
-        """Move past blanks, comments and ends of lines, reading here-documents on the way."""
+    def skip_lines(self) -> bool:
+        """Move past blanks, comments and ends of lines; say whether there was such an end.
+
+        Here-documents begin after the first one, and are read on the way.
+        """
         self.skip_blanks()
+        ended = False
         while self.peek() == "\n":
+            ended = True
             self.take(1)
             self._read_documents()
             self.skip_blanks()
+        return ended
 
     def ends_word(self) -> bool:
         """Say whether the cursor stands behind a word."""

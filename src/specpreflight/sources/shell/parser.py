@@ -1,7 +1,7 @@
 """Bash's grammar (bash 5.2 reference manual, chapter 3), read the way bash does: line by line.
 
-A script with a syntax error near its end still runs up to there, so `parse` yields each complete
-command as soon as it has been read and raises only when it comes to the broken one.
+A script with a syntax error near its end still runs up to there, so `parse` yields the commands of
+each complete line as soon as it has been read, and raises only when it comes to the broken one.
 """
 
 from __future__ import annotations
@@ -45,23 +45,26 @@ def parse(text: str, line: int = 1) -> Iterator[Node]:
     """
     parser = _Parser(text.replace("\r\n", "\n"), line)
     parser.skip_lines()
+    line_of_commands: list[Node] = []
     while not parser.at_end():
-        command = parser.chain()
-        parser.terminator()
-        yield command
+        line_of_commands.append(parser.chain())
+        ended = parser.terminator()
+        if ended or parser.at_end():
+            yield from line_of_commands
+            line_of_commands = []
 
 
 class _Parser(Lexer):
     """Recursive descent over the characters of a script."""
 
-    def terminator(self) -> None:
-        """Take `;`, `&` or the end of the line after a command."""
+    def terminator(self) -> bool:
+        """Take `;`, `&` or the end of the line after a command; say whether the line ended."""
         self.skip_blanks()
         if self.peek(2) == ";;" or not (self.at_end() or self.peek() in ";&\n"):
             raise self.error(f"unexpected token near {self.peek(12).splitlines()[0]!r}")
         if self.peek() in ";&":
             self.take(1)
-        self.skip_lines()
+        return self.skip_lines()
 
     def block(self, *closing: str) -> Block:
         """Read commands up to one of the reserved words (or `)`), which stays unread."""
