@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from specpreflight.api import build_launch
+from specpreflight.api import build_launch, check
 from specpreflight.models.finding import Finding, Origin
 from specpreflight.models.launch import EngineVersion, Launch, Variable
 from specpreflight.models.report import Report
 from specpreflight.models.resolved import Resolved
 from specpreflight.sources.checkpoint import read_checkpoint
+from specpreflight.sources.hardware import read_hardware
 
 LLAMA: dict[str, Any] = {
     "architectures": ["LlamaForCausalLM"],
@@ -121,3 +123,25 @@ def resolved_with(**facts: Any) -> Resolved:
 def found(report: Report, rule: str) -> list[Finding]:
     """Return the findings of one rule."""
     return [finding for finding in report.findings if finding.rule == rule]
+
+
+def outcomes(
+    directory: Path,
+    rule: str,
+    version: str,
+    *words: str,
+    target: dict[str, Any] | None = None,
+    draft: dict[str, Any] | None = None,
+    hardware: str | None = None,
+    environment: dict[str, str] | None = None,
+) -> list[str]:
+    """Return the outcomes of a rule's findings on a launch with these flags, by SGLang `version`.
+
+    The draft is an EAGLE-3 head for the target; `words` are all flags but the two paths.
+    """
+    launch = make_launch(
+        directory, target, draft, *words, engine=f"sglang@{version}", environment=environment
+    )
+    if hardware is not None:
+        launch = replace(launch, hardware=read_hardware(hardware))
+    return [finding.outcome.value for finding in found(check(launch), rule)]

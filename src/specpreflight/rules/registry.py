@@ -21,6 +21,8 @@ _MODULES = (
     "architecture.hidden_size_differs",
     "architecture.heads_inconsistent",
     "architecture.aux_layers_out_of_range",
+    "architecture.aux_layers_not_used",
+    "architecture.algorithm_draft_mismatch",
     "architecture.model_type_unknown",
     "architecture.remote_code_needed",
     "architecture.config_inconsistent",

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from specpreflight.models.finding import STOPPING, Finding, Remedy
+from specpreflight.models.finding import SEVERITY_OF_OUTCOME, Finding, Remedy, Severity
 from specpreflight.models.launch import Launch
 from specpreflight.models.resolved import Event, Resolved
 
@@ -67,7 +67,7 @@ def report_event(rule: Rule, order: int, event: Event, **changes: Any) -> Findin
     return replace(finding, **changes)
 
 
-def rule_of_stops(
+def rule_of_events(
     *,
     name: str,
     summary: str,
@@ -76,14 +76,14 @@ def rule_of_stops(
     remedies: Mapping[str, tuple[Remedy, ...]],
     engines: tuple[str, ...] = ("sglang",),
 ) -> Rule:
-    """Return a rule that reports the stops among its events as the engine words them.
+    """Return a rule that reports its events, as far as they do harm, as the engine words them.
 
     `remedies` maps a topic to its ways out; the rule has nothing else to add.
     """
 
     def check(launch: Launch, resolved: Resolved) -> Iterator[Finding]:
         for order, event in rule.events(resolved):
-            if event.outcome in STOPPING:
+            if SEVERITY_OF_OUTCOME[event.outcome] is not Severity.NOTE:
                 yield report_event(rule, order, event, remedies=remedies.get(event.topic, ()))
 
     rule = Rule(name, summary, since, check, engines=engines, topics=topics)

@@ -30,9 +30,9 @@ SGLang `srt/models/registry.py`, `srt/model_loader/utils.py:get_model_architectu
 from __future__ import annotations
 
 from specpreflight.models.finding import Remedy
-from specpreflight.rules.rule import rule_of_stops
+from specpreflight.rules.rule import rule_of_events
 
-RULE = rule_of_stops(
+RULE = rule_of_events(
     name="architecture-unknown",
     summary="a model class that this release does not have",
     since="0.1.0",

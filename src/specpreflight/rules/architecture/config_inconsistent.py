@@ -28,12 +28,12 @@ transformers `modeling_rope_utils.py`, `configuration_utils.py`.
 
 from __future__ import annotations
 
-from specpreflight.rules.rule import rule_of_stops
+from specpreflight.rules.rule import rule_of_events
 
-RULE = rule_of_stops(
+RULE = rule_of_events(
     name="config-inconsistent",
     summary="values of a config that contradict each other, or RoPE keys that are missing",
     since="0.1.0",
-    topics=("config.inconsistent", "rope.missing-keys", "config.rejected"),
+    topics=("config.inconsistent", "rope.missing-keys", "config.rejected", "eagle3.config-null"),
     remedies={},
 )

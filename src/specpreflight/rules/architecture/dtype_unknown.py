@@ -25,9 +25,9 @@ transformers `configuration_utils.py:PretrainedConfig.__init__`.
 from __future__ import annotations
 
 from specpreflight.models.finding import Remedy
-from specpreflight.rules.rule import rule_of_stops
+from specpreflight.rules.rule import rule_of_events
 
-RULE = rule_of_stops(
+RULE = rule_of_events(
     name="dtype-unknown",
     summary="a dtype that torch does not have",
     since="0.1.0",

@@ -32,9 +32,9 @@ transformers `models/auto/configuration_auto.py`; SGLang `srt/utils/hf_transform
 from __future__ import annotations
 
 from specpreflight.models.finding import Remedy
-from specpreflight.rules.rule import rule_of_stops
+from specpreflight.rules.rule import rule_of_events
 
-RULE = rule_of_stops(
+RULE = rule_of_events(
     name="model-type-unknown",
     summary="a `model_type` that the engine's transformers release does not know",
     since="0.1.0",

@@ -30,9 +30,9 @@ SGLang `srt/configs/model_config.py:_verify_quantization`, `srt/layers/quantizat
 from __future__ import annotations
 
 from specpreflight.models.finding import Remedy
-from specpreflight.rules.rule import rule_of_stops
+from specpreflight.rules.rule import rule_of_events
 
-RULE = rule_of_stops(
+RULE = rule_of_events(
     name="quantization-unfit",
     summary="a quantisation method that this release does not know, or that a flag contradicts",
     since="0.1.0",

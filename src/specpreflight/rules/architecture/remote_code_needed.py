@@ -27,9 +27,9 @@ transformers `dynamic_module_utils.py:resolve_trust_remote_code`.
 from __future__ import annotations
 
 from specpreflight.models.finding import Remedy
-from specpreflight.rules.rule import rule_of_stops
+from specpreflight.rules.rule import rule_of_events
 
-RULE = rule_of_stops(
+RULE = rule_of_events(
     name="remote-code-needed",
     summary="the config needs code from the checkpoint, and `--trust-remote-code` is missing",
     since="0.1.0",

@@ -27,9 +27,9 @@ SGLang `srt/models/*.py`, `srt/model_executor/cuda_graph_runner.py`, `model_runn
 from __future__ import annotations
 
 from specpreflight.models.finding import Remedy
-from specpreflight.rules.rule import rule_of_stops
+from specpreflight.rules.rule import rule_of_events
 
-RULE = rule_of_stops(
+RULE = rule_of_events(
     name="target-cannot-capture",
     summary="the target's class cannot give the hidden states that this kind of draft needs",
     since="0.1.0",

@@ -65,6 +65,7 @@ def check(launch: Launch, resolved: Resolved) -> Iterator[Finding]:
             RULE,
             order,
             event,
+            outcome=Outcome.DEGRADES if event.topic == _LET_THROUGH else event.outcome,
             message=_message(event, wanted, derived),
             detail=_detail(event),
             values=(_draft_value(draft, derived), _wanted_value(launch, event, wanted)),

@@ -27,9 +27,9 @@ SGLang `srt/configs/model_config.py:_derive_context_length`.
 from __future__ import annotations
 
 from specpreflight.models.finding import Remedy
-from specpreflight.rules.rule import rule_of_stops
+from specpreflight.rules.rule import rule_of_events
 
-RULE = rule_of_stops(
+RULE = rule_of_events(
     name="target-context-exceeded",
     summary="`--context-length` is above the length that the target's config gives",
     since="0.1.0",

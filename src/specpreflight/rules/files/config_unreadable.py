@@ -27,9 +27,9 @@ transformers `configuration_utils.py:_get_config_dict`.
 
 from __future__ import annotations
 
-from specpreflight.rules.rule import rule_of_stops
+from specpreflight.rules.rule import rule_of_events
 
-RULE = rule_of_stops(
+RULE = rule_of_events(
     name="config-unreadable",
     summary="a config.json that is not there, or that is no JSON",
     since="0.1.0",

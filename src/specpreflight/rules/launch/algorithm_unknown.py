@@ -27,9 +27,9 @@ SGLang `srt/speculative/spec_info.py:SpeculativeAlgorithm`.
 from __future__ import annotations
 
 from specpreflight.models.finding import Remedy
-from specpreflight.rules.rule import rule_of_stops
+from specpreflight.rules.rule import rule_of_events
 
-RULE = rule_of_stops(
+RULE = rule_of_events(
     name="algorithm-unknown",
     summary="a speculative algorithm that this release does not have",
     since="0.1.0",

@@ -27,9 +27,9 @@ SGLang `server_args.py:add_cli_args`; Python `argparse`.
 
 from __future__ import annotations
 
-from specpreflight.rules.rule import rule_of_stops
+from specpreflight.rules.rule import rule_of_events
 
-RULE = rule_of_stops(
+RULE = rule_of_events(
     name="arguments-not-understood",
     summary="a flag or value that this release's argument parser does not take",
     since="0.1.0",

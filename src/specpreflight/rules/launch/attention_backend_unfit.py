@@ -32,9 +32,9 @@ SGLang `server_args.py:_handle_attention_backend_compatibility`, `arg_groups/att
 from __future__ import annotations
 
 from specpreflight.models.finding import Remedy
-from specpreflight.rules.rule import rule_of_stops
+from specpreflight.rules.rule import rule_of_events
 
-RULE = rule_of_stops(
+RULE = rule_of_events(
     name="attention-backend-unfit",
     summary="an attention backend that this machine, model or kind of speculation cannot use",
     since="0.1.0",

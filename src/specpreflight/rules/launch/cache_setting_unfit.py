@@ -25,9 +25,9 @@ SGLang `server_args.py:_handle_cache_compatibility`, `check_server_args`;
 
 from __future__ import annotations
 
-from specpreflight.rules.rule import rule_of_stops
+from specpreflight.rules.rule import rule_of_events
 
-RULE = rule_of_stops(
+RULE = rule_of_events(
     name="cache-setting-unfit",
     summary="a KV cache setting that does not go with speculation, or with itself",
     since="0.1.0",

@@ -31,9 +31,9 @@ SGLang `arg_groups/speculative_hook.py`, `srt/configs/model_config.py:_config_dr
 from __future__ import annotations
 
 from specpreflight.models.finding import Remedy
-from specpreflight.rules.rule import rule_of_stops
+from specpreflight.rules.rule import rule_of_events
 
-RULE = rule_of_stops(
+RULE = rule_of_events(
     name="draft-path-missing",
     summary="the algorithm needs a draft checkpoint, and the launch names none",
     since="0.1.0",

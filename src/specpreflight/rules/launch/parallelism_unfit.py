@@ -30,9 +30,9 @@ SGLang `server_args.py:check_server_args`, `_handle_data_parallelism`,
 from __future__ import annotations
 
 from specpreflight.models.finding import Remedy
-from specpreflight.rules.rule import rule_of_stops
+from specpreflight.rules.rule import rule_of_events
 
-RULE = rule_of_stops(
+RULE = rule_of_events(
     name="parallelism-unfit",
     summary="a parallel layout that does not go with this kind of speculation, or with itself",
     since="0.1.0",

@@ -31,9 +31,9 @@ SGLang `server_args.py:_handle_speculative_decoding`, `_handle_page_size`;
 from __future__ import annotations
 
 from specpreflight.models.finding import Remedy
-from specpreflight.rules.rule import rule_of_stops
+from specpreflight.rules.rule import rule_of_events
 
-RULE = rule_of_stops(
+RULE = rule_of_events(
     name="topk-needs-other-backend",
     summary="a tree of drafts (top-k above 1) with a page size or backend that cannot run it",
     since="0.1.0",

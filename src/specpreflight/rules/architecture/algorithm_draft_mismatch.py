@@ -1,0 +1,82 @@
+"""The algorithm is for another kind of draft.
+
+## What it checks
+`--speculative-algorithm` against what the draft is: EAGLE with an EAGLE-3 head, EAGLE3 with an
+EAGLE or MTP draft, and an EAGLE-3 head that states a plain model's class.
+
+## What the engine does
+EAGLE with an EAGLE-3 draft is not refused by any release: no inner layers are captured, `fc` is
+skipped because the widths agree, the draft's head is replaced by the target's and its token map is
+never applied. The server starts, looks healthy, and accepts nothing (acceptance length 1.00).
+EAGLE3 with a class that is no EAGLE-3 draft dies in the draft worker, after the weights, on an
+attribute that the class lacks.
+
+## Example
+`--speculative-algorithm EAGLE` with a `LlamaForCausalLMEagle3` draft.
+
+## Fix
+Give the algorithm that the draft is made for. Where the config states `LlamaForCausalLM` for an
+EAGLE-3 head, write `LlamaForCausalLMEagle3`.
+
+## Fix safety
+Renaming the class is unsafe: only the tensors tell whether it is one (see `keys`).
+
+## How sure
+The missing attribute is proven; that nothing is accepted is observed (sglang#21272).
+
+## References
+SGLang `srt/speculative/eagle_worker.py`, `eagle_worker_v2.py`, `srt/models/llama_eagle3.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from specpreflight.models.checkpoint import Checkpoint
+from specpreflight.models.draft_format import DraftFormat, draft_format, first_architecture
+from specpreflight.models.finding import Edit, Finding, Remedy
+from specpreflight.models.launch import Launch
+from specpreflight.models.resolved import Resolved
+from specpreflight.rules.rule import Rule, report_event
+
+_EAGLE_RUNS_EAGLE3 = "eagle3.algorithm-eagle"
+_FLAG = "--speculative-algorithm"
+
+
+def check(launch: Launch, resolved: Resolved) -> Iterator[Finding]:
+    """Report each mismatch with the algorithm, or the class, that fits."""
+    for order, event in RULE.events(resolved):
+        if event.topic == _EAGLE_RUNS_EAGLE3:
+            remedies = [Remedy.flag("run it as EAGLE-3", f"{_FLAG} EAGLE3")]
+        else:
+            remedies = list(_for_eagle3(launch.draft))
+        yield report_event(RULE, order, event, remedies=tuple(remedies))
+
+
+def _for_eagle3(draft: Checkpoint | None) -> Iterator[Remedy]:
+    """Yield the ways out for a draft that is run as EAGLE-3 and states another class."""
+    if draft is None:
+        yield Remedy.flag("give the EAGLE-3 draft with --speculative-draft-model-path")
+        return
+    name = first_architecture(draft)
+    if draft_format(draft) is DraftFormat.EAGLE3 and name == "LlamaForCausalLM":
+        edit = Edit(draft.config.name, "/architectures/0", name, "LlamaForCausalLMEagle3")
+        yield Remedy(
+            "the keys are those of an EAGLE-3 head: state `LlamaForCausalLMEagle3`",
+            "edit",
+            "unsafe",
+            edits=(edit,),
+        )
+        return
+    if draft_format(draft) in (DraftFormat.EAGLE, DraftFormat.MTP):
+        yield Remedy.flag("run it as EAGLE", f"{_FLAG} EAGLE")
+    yield Remedy.manual("or use a draft that was trained as EAGLE-3")
+
+
+RULE = Rule(
+    name="algorithm-draft-mismatch",
+    summary="the algorithm is for another kind of draft; EAGLE with an EAGLE-3 head accepts nothing",
+    since="0.1.0",
+    topics=(_EAGLE_RUNS_EAGLE3, "eagle3.draft-not-eagle3"),
+    check=check,
+)
