@@ -1,1 +1,52 @@
-"""…"""
+"""SGLang: what each release does with a speculative launch, from its own code."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from specpreflight.engines.base import Arguments
+from specpreflight.models.checkpoint import Checkpoint
+from specpreflight.models.launch import EngineVersion, Launch
+from specpreflight.models.resolved import Resolved
+
+
+class SGLang:
+    """The engine SGLang, all its known releases, and trees of it."""
+
+    name = "sglang"
+
+    def identify(self, wanted: str | None) -> EngineVersion:
+        """Return the version to predict for."""
+        from specpreflight.engines.sglang.releases import identify
+
+        return identify(wanted)
+
+    def read_arguments(self, argv: Sequence[str], version: EngineVersion) -> Arguments:
+        """Return the flags of a command line and the checkpoints they name."""
+        from specpreflight.engines.sglang.command_line import read_command_line
+        from specpreflight.engines.sglang.knowledge import knowledge_of
+
+        return read_command_line(argv, knowledge_of(version))
+
+    def complete_arguments(
+        self,
+        words: Sequence[str],
+        target: Checkpoint | None,
+        draft: Checkpoint | None,
+        version: EngineVersion,
+    ) -> tuple[str, ...]:
+        """Return the command line for checkpoints given beside it (`check TARGET DRAFT`)."""
+        from specpreflight.engines.sglang.command_line import complete_command_line
+        from specpreflight.engines.sglang.knowledge import knowledge_of
+
+        return complete_command_line(words, target, draft, knowledge_of(version))
+
+    def resolve(self, launch: Launch) -> Resolved:
+        """Predict what the engine does with this launch."""
+        from specpreflight.engines.sglang.knowledge import knowledge_of
+        from specpreflight.engines.sglang.resolve import resolve
+
+        return resolve(launch, knowledge_of(launch.engine))
+
+
+ENGINE = SGLang()

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cached_property
 from typing import Any
 
+from specpreflight.engines.sglang.facts import EnvironmentVariable
 from specpreflight.engines.sglang.remote_code import remote_config_class
-from specpreflight.engines.sglang.surroundings import Files, surroundings
+from specpreflight.engines.sglang.surroundings import Files, Settings, surroundings
 from specpreflight.engines.sglang.transformers_names import (
     ConfigMapping,
     ConfigReader,
@@ -78,9 +81,11 @@ class EngineSource(Evaluator):
         checkpoints: the model paths of the launch, as the engine sees them.
         contents: parsed JSON of other files, by path.
         model_classes: the names in the release's model registry.
-        transformers_models: the model classes that transformers exports, and whether they say
-            that another engine may use them; empty where that is not known.
+        transformers_models: gives the model classes that transformers exports, and whether they
+            say that another engine may use them; nothing where that is not known.
+        settings: the variables that the release declares (`environ.py`).
         platform: `cuda`, `hip`, … as in `sglang.srt.utils.is_cuda`.
+        capability: CUDA's, where it is known.
     """
 
     def __init__(
@@ -91,12 +96,17 @@ class EngineSource(Evaluator):
         checkpoints: Mapping[str, Checkpoint],
         contents: Mapping[str, Any],
         model_classes: Collection[str],
-        transformers_models: Mapping[str, bool],
+        transformers_models: Callable[[], Mapping[str, bool]] = dict,
+        *,
+        settings: Mapping[str, EnvironmentVariable] | None = None,
         platform: str = "cuda",
+        capability: tuple[int, int] | None = None,
     ) -> None:
         self.mapping = ConfigMapping()
-        self.models = transformers_models
-        v5 = int(transformers.split(".")[0]) >= 5
+        self.variables = dict(variables)
+        self.transformers_major = int(transformers.split(".")[0])
+        self._transformers_models = transformers_models
+        v5 = self.transformers_major >= 5
         self.reader = ConfigReader(checkpoints, v5=v5)
         folders = {
             path: checkpoint.files
@@ -105,9 +115,9 @@ class EngineSource(Evaluator):
         }
         files = Files(folders, contents)
         known = {
-            **surroundings(variables, files),
+            **surroundings(self.variables, files),
             **transformers_names(self.mapping, self.reader),
-            **_engine_names(platform),
+            **_engine_names(platform, capability),
             "sglang.srt.models.registry.ModelRegistry": ModelRegistry(model_classes),
             "transformers.dynamic_module_utils.get_class_from_dynamic_module": Special(
                 self._remote_class
@@ -116,9 +126,30 @@ class EngineSource(Evaluator):
             "transformers.utils.cached_file": files.find,
             "transformers.__version__": transformers,
         }
+        if settings is not None:
+            known["sglang.srt.environ.envs"] = Settings(settings, self.variables)
         super().__init__(sources, known, _NOT_INSTALLED)
         if v5:
             self._patch_transformers()
+
+    @cached_property
+    def models(self) -> Mapping[str, bool]:
+        """The model classes that transformers exports."""
+        return self._transformers_models()
+
+    @contextmanager
+    def allowing_longer_context(self) -> Iterator[None]:
+        """Evaluate with the override of the context check switched on."""
+        name = "SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN"
+        before = self.variables.get(name)
+        self.variables[name] = "1"
+        try:
+            yield
+        finally:
+            if before is None:
+                del self.variables[name]
+            else:
+                self.variables[name] = before
 
     def find(self, dotted: str) -> Any:
         """Return what a dotted name stands for."""
@@ -159,14 +190,18 @@ class EngineSource(Evaluator):
                     self.call(patch, [], {})
 
 
-def _engine_names(platform: str) -> dict[str, Any]:
+def _engine_names(platform: str, capability: tuple[int, int] | None) -> dict[str, Any]:
     names: dict[str, Any] = {}
+    known = capability or (Opaque("major"), Opaque("minor"))
     for module in ("sglang.srt.utils", "sglang.srt.utils.common"):
         for name in _PLATFORMS:
             answer = name == f"is_{platform}"
             names[f"{module}.{name}"] = lambda answer=answer: answer
         names[f"{module}.is_remote_url"] = _is_remote_url
-        names[f"{module}.is_sm100_supported"] = Opaque("is_sm100_supported")
+        names[f"{module}.get_device_capability"] = lambda *_: known
+        names[f"{module}.is_sm100_supported"] = (
+            Opaque("is_sm100_supported") if capability is None else lambda *_: known[0] == 10
+        )
     for module in (
         "sglang.srt.hf_transformers_utils",
         "sglang.srt.utils.hf_transformers_utils",

@@ -7,13 +7,14 @@ the facts from the object it makes, and says in events what it raises.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from specpreflight.engines.sglang.config_events import Moment, config_event, topic_of
-from specpreflight.engines.sglang.context_length import explain_length
+from specpreflight.engines.sglang.context_length import CONTEXT_LENGTH_KEYS, explain_length
 from specpreflight.engines.sglang.engine_source import EngineSource
 from specpreflight.engines.sglang.evaluated_config import EvaluatedConfig, text_place
 from specpreflight.engines.sglang.model_facts import ConfigObject, ModelFacts
+from specpreflight.engines.sglang.server_args.state import ServerArgs, Unknowable
 from specpreflight.engines.source.evaluator import Evaluator
 from specpreflight.engines.source.values import (
     Dtype,
@@ -26,8 +27,6 @@ from specpreflight.models.checkpoint import Checkpoint
 from specpreflight.models.finding import Origin, Stage, Value
 from specpreflight.models.resolved import Event
 
-if TYPE_CHECKING:
-    from specpreflight.engines.sglang.server_args.state import ServerArgs
 
 _MODULE = "sglang.srt.configs.model_config"
 
@@ -35,18 +34,36 @@ _MODULE = "sglang.srt.configs.model_config"
 TARGET_READ = Moment("target", Stage.TARGET_CONFIG, "the argument handling")
 
 
+def field_of(args: ServerArgs, name: str) -> Any:
+    """Return a field of the arguments, `Opaque` where the machine or the target would decide it."""
+    try:
+        return getattr(args, name)
+    except Unknowable:
+        return Opaque(name)
+
+
 class ArgumentsView(External):
-    """The release's `ServerArgs` as evaluated code sees it, with fields that are replaced."""
+    """The release's `ServerArgs` as evaluated code sees it, with fields that are replaced.
+
+    `read` collects the fields that were looked at.
+    """
 
     def __init__(self, args: ServerArgs, replaced: Mapping[str, Any]) -> None:
         self._args = args
         self._replaced = replaced
+        self.read: dict[str, Any] = {}
 
     def attribute(self, evaluator: Evaluator, name: str) -> Any:
         """Return a field; one that only later releases fill is `None`."""
         if name in self._replaced:
             return self._replaced[name]
-        return getattr(self._args, name)
+        if name == "_speculative_draft_quantization_explicitly_set":
+            return self._args.was_given("speculative_draft_model_quantization")
+        if name.startswith("_"):
+            return super().attribute(evaluator, name)
+        value = field_of(self._args, name)
+        self.read[name] = value
+        return value
 
 
 class ModelConfigs:
@@ -60,19 +77,36 @@ class ModelConfigs:
     def __init__(self, source: EngineSource, checkpoints: Mapping[str, Checkpoint]) -> None:
         self.source = source
         self.checkpoints = checkpoints
+        self._target: tuple[dict[str, Any], ModelFacts | Event] | None = None
 
-    def target_model(self, args: ServerArgs) -> ModelFacts | Event:
-        """Build the target's `ModelConfig` (`ServerArgs.get_model_config`)."""
-        return self.build(args, TARGET_READ, args.model_path)
+    def target_model(self, args: ServerArgs) -> ModelFacts | Event | None:
+        """Build the target's `ModelConfig` (`ServerArgs.get_model_config`).
 
-    def target_config(self, args: ServerArgs) -> ConfigObject | Event:
+        The engine keeps it, and builds another for its worker; while the arguments that matter
+        stay the same, both are one here. `None`: there is no target to read.
+        """
+        if args.model_path not in self.checkpoints:
+            return None
+        if self._target is not None:
+            read, answer = self._target
+            if all(field_of(args, name) == value for name, value in read.items()):
+                return answer
+        view = ArgumentsView(args, {})
+        answer = self._build(args, view, TARGET_READ, args.model_path, {})
+        self._target = (view.read, answer)
+        return answer
+
+    def target_config(self, args: ServerArgs) -> ConfigObject | Event | None:
         """Read the target's config without a `ModelConfig` around it (`get_config`)."""
+        if args.model_path not in self.checkpoints:
+            return None
         return self._read(args, TARGET_READ, args.model_path, args.revision)
 
-    def draft_config(self, args: ServerArgs, revision: str | None) -> ConfigObject | Event:
+    def draft_config(self, args: ServerArgs, revision: str | None) -> ConfigObject | Event | None:
         """Read the draft's config while arguments are handled."""
         moment = Moment("draft", Stage.DRAFT_CONFIG, "the argument handling")
-        return self._read(args, moment, args.speculative_draft_model_path, revision)
+        path = args.speculative_draft_model_path
+        return None if path is None else self._read(args, moment, path, revision)
 
     def _read(
         self, args: ServerArgs, moment: Moment, path: str, revision: str | None
@@ -100,18 +134,27 @@ class ModelConfigs:
         **given: Any,
     ) -> ModelFacts | Event:
         """Build a `ModelConfig` from the arguments; `given` go to `from_server_args`."""
-        view = ArgumentsView(args, replaced or {})
+        if moment.role == "draft":
+            given = {"model_path": path, "is_draft_model": True, **given}
+        return self._build(args, ArgumentsView(args, replaced or {}), moment, path, given)
+
+    def _build(
+        self,
+        args: ServerArgs,
+        view: ArgumentsView,
+        moment: Moment,
+        path: str,
+        given: dict[str, Any],
+    ) -> ModelFacts | Event:
         factory = self.source.get_attribute(
             self.source.find(f"{_MODULE}.ModelConfig"), "from_server_args"
         )
-        if moment.role == "draft":
-            given = {"model_path": path, "is_draft_model": True, **given}
         checkpoint = self.checkpoints.get(path)
         self.source.log.clear()
         try:
             model = self.source.call(factory, [view], given)
         except Raised as error:
-            values, facts = self._context_values(error, args, moment, checkpoint, view, given)
+            values, facts = self._context_values(error, args, view, given)
             return config_event(error, moment, checkpoint, values, facts)
         assert isinstance(model, Instance)
         return self._facts(model, moment.role, path, checkpoint)
@@ -131,8 +174,14 @@ class ModelConfigs:
             return value
 
         dtype = model.attributes.get("dtype")
+        derived, key = self._length(text)
+        for _, message in self.source.log:
+            if (lengths := explain_length(message)) is not None:
+                derived = lengths[1]
         return ModelFacts(
             role=role,
+            derived_context_length=derived,
+            length_key=key,
             path=path,
             config=top,
             text=inner,
@@ -164,29 +213,60 @@ class ModelConfigs:
         return None
 
     def _context_values(
-        self,
-        error: Raised,
-        args: ServerArgs,
-        moment: Moment,
-        checkpoint: Checkpoint | None,
-        view: ArgumentsView,
-        given: Mapping[str, Any],
+        self, error: Raised, args: ServerArgs, view: ArgumentsView, given: Mapping[str, Any]
     ) -> tuple[tuple[Value, ...], dict[str, Any]]:
-        """Return the two lengths that disagree, with their origins, for a context failure."""
-        topic, _ = topic_of(error)
-        if not topic.startswith("context.") or checkpoint is None:
+        """Return the lengths that disagree: the value of `--context-length`, if it decides."""
+        lengths = explain_length(error.message)
+        if lengths is None or not topic_of(error)[0].startswith("context."):
             return (), {}
-        explained = explain_length(error.message)
-        if explained is None:
-            return (), {}
-        wanted, derived = explained
-        return (
-            (
-                Value("wanted", wanted, Origin("engine", name="context_length")),
-                Value("derived", derived, Origin("engine", name="get_context_length")),
-            ),
-            {"wanted": wanted, "derived": derived},
+        wanted, derived = lengths
+        by_user = view.read.get("context_length") == wanted and "context_length" not in given
+        values = (
+            args.value("context_length")
+            if by_user
+            else Value("wanted", wanted, Origin("engine", name="context_length")),
+            Value("derived", derived, Origin("engine", name="get_context_length")),
         )
+        return values, {"wanted": wanted, "derived": derived, "given": by_user}
+
+    def check_block_draft(
+        self, moment: Moment, target: ModelFacts, draft: ModelFacts
+    ) -> Event | None:
+        """Do what the target's runner does with a block draft's config: layers and their ids.
+
+        `model_runner.py` (0.5.11 on), later `spec_aux_hidden_state.py`.
+        """
+        call, source = self.source.call, self.source
+        read = source.find("sglang.srt.speculative.dflash_utils.parse_dflash_draft_config")
+        try:
+            config = call(
+                read, [], {"draft_hf_config": draft.facts["model"].attributes["hf_config"]}
+            )
+            layers = call(source.get_attribute(config, "require_num_layers"), [], {})
+            call(
+                source.get_attribute(config, "resolve_target_layer_ids"),
+                [],
+                {"target_num_layers": target.num_hidden_layers, "draft_num_layers": layers},
+            )
+        except Raised as error:
+            return config_event(error, moment, self.checkpoints.get(draft.path), (), {})
+        return None
+
+    def _length(self, text: Instance) -> tuple[int | None, str | None]:
+        """Return the derived length and the key that it comes from."""
+        derive = self.source.find(f"{_MODULE}.get_context_length")
+        try:
+            length = self.source.call(derive, [text], {})
+        except Raised:
+            return None, None
+        for key in CONTEXT_LENGTH_KEYS:
+            try:
+                value = self.source.get_attribute(text, key)
+            except Raised:
+                continue
+            if value is not None:
+                return (length if isinstance(length, int) else None), key
+        return (length if isinstance(length, int) else None), None
 
     def model_class(self, facts: ModelFacts, moment: Moment) -> str | Event:
         """Return the name of the model class that this release would build."""
@@ -196,6 +276,3 @@ class ModelConfigs:
         except Raised as error:
             return config_event(error, moment, self.checkpoints.get(facts.path), (), {})
         return found[1] if isinstance(found, tuple) else str(facts.architecture)
-
-
-__all__ = ["ModelConfigs", "Opaque"]

@@ -54,6 +54,7 @@ class ModelFacts:
         text: `hf_text_config`; the same object as `config` where nothing is nested.
         architectures: after the rewriting for drafts.
         derived_context_length: what `get_context_length` makes of the text config.
+        length_key: the key that it comes from, `None` where none is there (then it is 2048).
         context_length: `context_len`, after `--context-length` and any override.
         dtype: `float16`, `bfloat16`, `float32`, …; `None` where it cannot be known.
         quantization: the method after the checkpoint's own is taken into account.
@@ -71,6 +72,7 @@ class ModelFacts:
     text: ConfigObject
     architectures: tuple[str, ...] = ()
     derived_context_length: int | None = None
+    length_key: str | None = None
     context_length: int | None = None
     dtype: str | None = None
     quantization: str | None = None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from packaging.version import Version
 
+from specpreflight.engines.sglang.facts import UNKNOWN, EnvironmentVariable
 from specpreflight.engines.source.objects import FieldSpec, Special, deep_copy, signature
 from specpreflight.engines.source.values import Dtype, External, Opaque, raised
 
@@ -78,6 +79,43 @@ class Environment(External):
     def attribute(self, evaluator: Evaluator, name: str) -> Any:
         """Return the methods that only read; writing is not followed."""
         return self._variables.get if name == "get" else Opaque(f"os.environ.{name}")
+
+
+class Settings(External):
+    """`sglang.srt.environ.envs`: the release's declared variables."""
+
+    def __init__(
+        self, declared: Mapping[str, EnvironmentVariable], variables: Mapping[str, str]
+    ) -> None:
+        self._declared = declared
+        self._variables = variables
+
+    def attribute(self, evaluator: Evaluator, name: str) -> Any:
+        """Return a declared variable."""
+        if name in self._declared:
+            return Setting(self._declared[name], self._variables)
+        return super().attribute(evaluator, name)
+
+
+class Setting(External):
+    """One `EnvField`; texts that do not parse give the default, as the engine warns."""
+
+    def __init__(self, declared: EnvironmentVariable, variables: Mapping[str, str]) -> None:
+        self._declared = declared
+        self._variables = variables
+
+    def attribute(self, evaluator: Evaluator, name: str) -> Any:
+        """Return the methods that read it."""
+        text = self._variables.get(self._declared.name)
+        if name == "is_set":
+            return lambda: text is not None
+        if name == "get_set_value_or":
+            return lambda other: other if text is None else self._read(text)
+        return (lambda: self._read(text)) if name == "get" else super().attribute(evaluator, name)
+
+    def _read(self, text: str | None) -> Any:
+        value = self._declared.parse(text)
+        return Opaque(self._declared.name) if value is UNKNOWN else value
 
 
 class Tokens(External):

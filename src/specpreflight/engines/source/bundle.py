@@ -12,6 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from packaging.version import Version
+
 from specpreflight.engines.source.modules import Definition, Module, Sources, build_module
 
 #: Run: since, before, text.
@@ -74,6 +76,15 @@ class BundledSources:
             for since, before, text in runs:
                 if positions[since] <= at and (before is None or at < positions[before]):
                     yield key, text
+
+
+def nearest_release(folder: Path, package: str, wanted: str | None) -> str:
+    """Return the release of a package in the bundle that is `wanted` or the newest before it."""
+    known: list[str] = json.loads((folder / RELEASES).read_bytes())[package]
+    if wanted is None or wanted in known:
+        return wanted or known[-1]
+    older = [release for release in known if Version(release) <= Version(wanted)]
+    return older[-1] if older else known[0]
 
 
 class JoinedSources:

@@ -1,0 +1,337 @@
+"""Compare what is predicted with what the real engine said, case by case and release by release.
+
+    tools/verdicts.py                                  # the recordings in tests/golden/sglang
+    tools/verdicts.py --recorded FOLDER                # a folder with cases.json and verdicts/
+    tools/verdicts.py --pairs FOLDER                   # a corpus with PAIRS_VERDICTS.tsv
+    tools/verdicts.py --update-docs                    # write docs/accuracy.md
+
+Prints one line per disagreement and a table per release; exits 1 where anything disagrees.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from specpreflight.documents import Document
+from specpreflight.engines.sglang import ENGINE
+from specpreflight.models.checkpoint import Checkpoint, Problem
+from specpreflight.models.finding import STOPPING, Origin, Stage
+from specpreflight.models.launch import EngineVersion, Hardware, Launch, Variable
+from specpreflight.models.resolved import Event, Resolved
+
+ROOT = Path(__file__).parents[1]
+GOLDEN = ROOT / "tests/golden/sglang"
+
+#: Folder names in digits: transformers 4 guesses a missing model type from the path's text.
+TARGET, DRAFT = "/00000001/target", "/00000001/draft"
+
+PROFILES = {
+    "h100": Hardware(profile="h100", capability=(9, 0), memory_mib=81559, gpus=8),
+    "b200": Hardware(profile="b200", capability=(10, 0), memory_mib=183359, gpus=8),
+    "sm120": Hardware(profile="rtx-pro-6000", capability=(12, 0), memory_mib=97887, gpus=8),
+}
+
+#: The stages that the recorded validation sees.
+SEEN = (Stage.ARGUMENTS, Stage.TARGET_CONFIG, Stage.DRAFT_CONFIG)
+
+#: An oracle's stage and the ones of a report that say the same.
+SAME = {
+    "ok": (None,),
+    "args": (Stage.ARGUMENTS,),
+    "target_config": (Stage.TARGET_CONFIG,),
+    "target_model_class": (Stage.TARGET_CONFIG,),
+    "draft_config": (Stage.DRAFT_CONFIG,),
+    "draft_model_class": (Stage.DRAFT_CONFIG,),
+}
+
+#: Settings of the `resolved` block and the recorded fields that they are compared with.
+ADJUSTED = {
+    "num_steps": "speculative_num_steps",
+    "topk": "speculative_eagle_topk",
+    "num_draft_tokens": "speculative_num_draft_tokens",
+    "page_size": "page_size",
+    "max_running_requests": "max_running_requests",
+    "algorithm": "speculative_algorithm",
+    "attention_backend": "attention_backend",
+}
+
+
+@dataclass
+class Agreement:
+    """What was compared for one release."""
+
+    stages: Counter[str] = field(default_factory=Counter)
+    values: Counter[str] = field(default_factory=Counter)
+    disagreements: list[str] = field(default_factory=list)
+
+
+def build_launch(
+    case: Mapping[str, Any], version: str, hardware: Hardware = PROFILES["h100"]
+) -> Launch:
+    """Return the launch that a recorded case describes."""
+    target = _checkpoint("target", case.get("target_config"), TARGET, case.get("target_files"))
+    draft = None
+    if case.get("draft_config") is not None:
+        draft = _checkpoint("draft", case["draft_config"], DRAFT, case.get("draft_files"))
+    environment = {
+        name: Variable(name, str(text), Origin("environment", name=name))
+        for name, text in (case.get("env") or {}).items()
+        if text is not None
+    }
+    argv = tuple(_argv(case))
+    version_used = EngineVersion("sglang", version, "recorded")
+    named = ENGINE.read_arguments(argv, version_used)
+    return Launch(
+        version_used,
+        target if named.target == TARGET else None,
+        _named_draft(named.draft, target, draft),
+        argv,
+        named.flags,
+        environment,
+        hardware,
+        named.target,
+        named.draft,
+    )
+
+
+def _named_draft(
+    path: str | None, target: Checkpoint, draft: Checkpoint | None
+) -> Checkpoint | None:
+    if path is None:
+        return None
+    if path == TARGET:
+        return target
+    if path == DRAFT and draft is not None:
+        return draft
+    problem = Problem("missing" if path.startswith("/") else "not-cached", f"{path}: not there")
+    return Checkpoint("draft", path, None, Document(path, b"{}", {}), problem=problem)
+
+
+def _checkpoint(role: str, config: Any, path: str, files: Mapping[str, Any] | None) -> Checkpoint:
+    name = f"{path}/config.json"
+    names = tuple(sorted({"config.json", *(files or {})}))
+    text = config if isinstance(config, str) else json.dumps(config, indent=1)
+    facts: dict[str, Any] = {"documents": dict(_documents(files or {}))}
+    try:
+        root = json.loads(text)
+    except ValueError:
+        empty = Document(name, text.encode(), {})
+        problem = Problem("invalid", f"{name}: not JSON")
+        return Checkpoint(role, path, Path(path), empty, names, problem, facts)
+    document = Document(name, text.encode(), root)
+    return Checkpoint(role, path, Path(path), document, names, facts=facts)
+
+
+def _documents(files: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for name, content in files.items():
+        if name.endswith(".json"):
+            yield name, json.loads(content) if isinstance(content, str) else content
+
+
+def _argv(case: Mapping[str, Any]) -> Iterator[str]:
+    """Restate the oracle's `driver.py:build_argv`."""
+    words: list[str] = []
+    flags = case.get("flags") or []
+    for name, value in flags.items() if isinstance(flags, dict) else ():
+        option = "--" + name.lstrip("-")
+        if value is True:
+            words.append(option)
+        elif isinstance(value, list):
+            words += [option, *map(str, value)]
+        elif isinstance(value, dict):
+            words += [option, json.dumps(value)]
+        elif value is not False and value is not None:
+            words += [option, str(value)]
+    if isinstance(flags, list):
+        words = [str(word) for word in flags]
+    words = [word.replace("{TARGET}", TARGET).replace("{DRAFT}", DRAFT) for word in words]
+    given = {word.split("=")[0] for word in words}
+    if not given & {"--model-path", "--model"}:
+        yield from ("--model-path", TARGET)
+    drafts = {"--speculative-draft-model-path", "--speculative-draft"}
+    if case.get("draft_config") is not None and not given & drafts and case.get("pass_draft", True):
+        yield from ("--speculative-draft-model-path", DRAFT)
+    if "--skip-tokenizer-init" not in given:
+        yield "--skip-tokenizer-init"
+    yield from words
+
+
+def first_stop(resolved: Resolved) -> Event | None:
+    """Return the first event that stops the launch at a stage that the oracle sees."""
+    return next((e for e in resolved.events if e.outcome in STOPPING and e.stage in SEEN), None)
+
+
+def accepted_stages(verdict: Mapping[str, Any]) -> tuple[Stage | None, ...]:
+    """Return the stages of a report that say the same as a recorded verdict."""
+    same: tuple[Stage | None, ...] = SAME[verdict["stage"]]
+    chain = " ".join(verdict.get("chain") or ())
+    if verdict["stage"] == "args" and ("model_config.py" in chain or "transformers/" in chain):
+        return (*same, Stage.TARGET_CONFIG, Stage.DRAFT_CONFIG)
+    return same
+
+
+def compare(
+    case: Mapping[str, Any], verdict: Mapping[str, Any], version: str, hardware: Hardware
+) -> Iterator[tuple[str, str, Any, Any]]:
+    """Yield `(what, setting, recorded, predicted)`; `what` is `stage` or `value`."""
+    resolved = ENGINE.resolve(build_launch(case, version, hardware))
+    stop = first_stop(resolved)
+    wanted = accepted_stages(verdict)
+    stage = None if stop is None else stop.stage
+    said = None if stop is None else f"{stop.topic}: {stop.exception}: {stop.engine_message}"
+    recorded = f"{verdict['stage']}: {verdict.get('exception')}: {verdict.get('message')}"
+    yield (
+        "stage",
+        "",
+        recorded if stage not in wanted else "agrees",
+        (said if stage not in wanted else "agrees"),
+    )
+    if verdict["stage"] != "ok" or stop is not None:
+        return
+    adjusted = verdict.get("adjusted") or {}
+    for setting, name in ADJUSTED.items():
+        if name in adjusted and isinstance(adjusted[name], list):
+            yield "value", setting, adjusted[name][1], resolved.value(setting)
+    if verdict.get("target_context_len") is not None:
+        yield (
+            "value",
+            "context_length",
+            verdict["target_context_len"],
+            resolved.value("context_length"),
+        )
+    if verdict.get("draft_context_len") is not None:
+        yield (
+            "value",
+            "draft_context_length",
+            verdict["draft_context_len"],
+            resolved.value("draft_context_length"),
+        )
+        architectures = verdict.get("draft_architectures") or [None]
+        yield "value", "draft_architecture", architectures[0], resolved.value("draft_architecture")
+        for setting, name in (("draft_dtype", "draft_dtype"), ("target_dtype", "target_dtype")):
+            if verdict.get(name):
+                yield (
+                    "value",
+                    setting,
+                    verdict[name].removeprefix("torch."),
+                    resolved.value(setting),
+                )
+
+
+def agree(
+    cases: Iterable[Mapping[str, Any]],
+    verdicts: Mapping[str, Mapping[str, Any]],
+    version: str,
+    hardware: Hardware = PROFILES["h100"],
+) -> Agreement:
+    """Return the agreement of one release over the cases that have a verdict."""
+    agreement = Agreement()
+    for case in cases:
+        verdict = verdicts.get(case["id"])
+        if verdict is None:
+            continue
+        for what, setting, recorded, predicted in compare(case, verdict, version, hardware):
+            counter = agreement.stages if what == "stage" else agreement.values
+            counter["agree" if recorded == predicted else "differ"] += 1
+            if recorded != predicted:
+                agreement.disagreements.append(
+                    f"{version} {case['id']} {setting or 'stage'}: "
+                    f"recorded {recorded!r}, predicted {predicted!r}"
+                )
+    return agreement
+
+
+def recorded_verdicts(folder: Path, profile: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield (release, case id → verdict) of a folder of the oracle."""
+    place = folder / "verdicts" if profile == "h100" else folder / "verdicts" / profile
+    for path in sorted(place.glob("*.json")):
+        verdicts = json.loads(path.read_text())["verdicts"]
+        yield path.stem, {verdict["id"]: verdict for verdict in verdicts}
+
+
+def read_cases(folder: Path) -> list[dict[str, Any]]:
+    """Return the cases of a folder of the oracle."""
+    document = json.loads((folder / "cases.json").read_text())
+    cases: list[dict[str, Any]] = document["cases"] if isinstance(document, dict) else document
+    return cases
+
+
+def pair_cases(corpus: Path) -> Iterator[tuple[str, dict[str, Any], dict[str, Any]]]:
+    """Yield (release, case, verdict) for every row of a corpus's PAIRS_VERDICTS.tsv."""
+    with (corpus / "PAIRS_VERDICTS.tsv").open(encoding="utf-8") as lines:
+        for number, row in enumerate(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE)):
+            config = corpus / "configs" / row["target_id"] / "config.json"
+            draft = corpus / "configs" / row["draft_id"] / "config.json"
+            environment = dict(
+                pair.partition("=")[::2] for pair in (row["environment"] or "").split()
+            )
+            case = {
+                "id": f"{number:04} {row['target_id']} + {row['draft_id']} {row['environment']}",
+                "target_config": config.read_text(encoding="utf-8"),
+                "draft_config": draft.read_text(encoding="utf-8") if draft.exists() else None,
+                "flags": row["flags"].split(),
+                "env": environment,
+            }
+            verdict = {"id": case["id"], "chain": ["transformers/"], **row}
+            yield row["sglang"], case, verdict
+
+
+def main() -> None:
+    """Print the agreement."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--recorded", type=Path, action="append")
+    parser.add_argument("--pairs", type=Path)
+    parser.add_argument("--profile", default="h100", choices=sorted(PROFILES))
+    parser.add_argument("--versions", default="")
+    parser.add_argument("--kinds", default="")
+    parser.add_argument("--only", default="")
+    parser.add_argument("--show", type=int, default=20)
+    options = parser.parse_args()
+    results: dict[str, Agreement] = {}
+    if options.pairs:
+        by_release: dict[str, list[tuple[dict[str, Any], dict[str, Any]]]] = {}
+        for version, case, verdict in pair_cases(options.pairs):
+            by_release.setdefault(version, []).append((case, verdict))
+        for version, rows in by_release.items():
+            if options.versions and version not in options.versions.split(","):
+                continue
+            verdicts = {verdict["id"]: verdict for _, verdict in rows}
+            results[version] = agree((case for case, _ in rows), verdicts, version)
+            _print(version, results[version], options.show)
+    for folder in options.recorded or ([] if options.pairs else [GOLDEN]):
+        cases = [
+            case
+            for case in read_cases(folder)
+            if (not options.kinds or case["kind"] in options.kinds.split(","))
+            and (not options.only or case["id"] in options.only.split(","))
+        ]
+        for version, verdicts in recorded_verdicts(folder, options.profile):
+            if options.versions and version not in options.versions.split(","):
+                continue
+            results[version] = agree(cases, verdicts, version, PROFILES[options.profile])
+            _print(version, results[version], options.show)
+    if any(result.disagreements for result in results.values()):
+        sys.exit(1)
+
+
+def _print(version: str, agreement: Agreement, show: int) -> None:
+    for line in agreement.disagreements[:show]:
+        print("  ", line[:400])
+    stages, values = agreement.stages, agreement.values
+    print(
+        f"{version:12} stages {stages['agree']}/{stages.total()}  "
+        f"values {values['agree']}/{values.total()}",
+        flush=True,
+    )
+
+
+if __name__ == "__main__":
+    main()
