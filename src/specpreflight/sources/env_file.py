@@ -52,11 +52,11 @@ def read_env_file(file: EnvFile, process: Mapping[str, str] | None = None) -> li
     text = read_text_file(file.path, file.given)
     surroundings = {} if process is None else process
     if file.dialect == "docker":
-        return list(_read_docker(text, file.given, surroundings))
+        return list(read_docker_lines(text, file.given, surroundings))
     return list(read_dotenv(text, file.given, surroundings))
 
 
-def _read_docker(text: str, given: str, process: Mapping[str, str]) -> Iterator[Assignment]:
+def read_docker_lines(text: str, given: str, process: Mapping[str, str]) -> Iterator[Assignment]:
     """Restate docker/cli `pkg/kvfile/kvfile.go:parseKeyValueFile` (Go's scanner drops the CR)."""
     for number, raw in enumerate(text.split("\n"), start=1):
         line = raw.removesuffix("\r").lstrip(" \t")
