@@ -91,6 +91,10 @@ def differences(predicted: Mapping[str, Any], verdict: Mapping[str, Any]) -> Ite
     for name in (*FIELDS, "draft_architecture"):
         if recorded.get(name) is not None and predicted[name] != recorded[name]:
             yield name
+    event = predicted["event"]
+    said = (verdict["message"] or "").partition("\n")[0]
+    if event is not None and said[:80] not in (event.engine_message or ""):
+        yield "message"
 
 
 def _write(folder: Path, case: Mapping[str, Any], role: str) -> Path:
@@ -133,7 +137,7 @@ def compare(
         with tempfile.TemporaryDirectory(prefix="orc") as folder:
             predicted = predict(case, version, Path(folder))
         for field in differences(predicted, verdict):
-            if field == "stage":
+            if field in ("stage", "message"):
                 event = predicted["event"]
                 said = None if event is None else f"{event.topic}: {event.engine_message}"
                 yield verdict["id"], field, said, f"{verdict['stage']}: {verdict['message']}"

@@ -16,6 +16,7 @@ from specpreflight.engines.vllm.record import Record, flag_value, speculative_va
 from specpreflight.engines.vllm.runtime import foresee
 from specpreflight.engines.vllm.speculation import Speculation
 from specpreflight.engines.vllm.speculative_config import build_speculation
+from specpreflight.engines.vllm.speculators_target import follow_verifier, is_speculators
 from specpreflight.models.argument_parser import Problem
 from specpreflight.models.finding import Stage
 from specpreflight.models.launch import Launch
@@ -98,6 +99,13 @@ def _build_target(
     if checkpoint is None:
         record.unknown.append(("target", "the launch names no target"))
         return None
+    if is_speculators(checkpoint):
+        follow_verifier(record, knowledge, reading, checkpoint, offline=options.offline)
+        return None
+    if knowledge.since("0.13.0") and not _check_length_flag(
+        record, knowledge, options, "config/model.py:ModelConfig"
+    ):
+        return None
     wanted = Wanted(
         max_model_len=options.max_model_len,
         quantization=None if options.quantization is None else options.quantization.lower(),
@@ -113,6 +121,25 @@ def _build_target(
         reason = target.length.reason if target.length is not None else ""
         record.resolve("context_length", target.max_model_len, reason)
     return target
+
+
+def _check_length_flag(record: Record, knowledge: Knowledge, options: Options, source: str) -> bool:
+    """Restate the bound of `--max-model-len`: the scheduler's, from 0.13 on the model's."""
+    asked = options.max_model_len
+    lowest = -1 if knowledge.since("0.14.0") else 1
+    if asked is None or asked >= lowest or not knowledge.since("0.11.1"):
+        return True
+    early = source.startswith("config/scheduler.py")
+    limit = "than or equal to 1" if early else "than 0" if lowest == 1 else "than or equal to -1"
+    record.refuse(
+        "arguments.invalid-value",
+        Stage.ARGUMENTS if early else Stage.TARGET_CONFIG,
+        f"`--max-model-len` is {asked}; vLLM {knowledge.version} takes {lowest} or more",
+        text=f"Input should be greater {limit}",
+        source=source,
+        values=(flag_value("max_model_len", asked, "--max-model-len"),),
+    )
+    return False
 
 
 def _build_rest(
@@ -131,7 +158,9 @@ def _build_rest(
             _check_early_async(record, options)
         found = build_speculation(record, knowledge, reading, given, options, target, launch.draft)
     budget = scheduling.settle_budget(knowledge, options, target)
-    scheduling.check_budget(record, options, budget, target, found)
+    if not knowledge.since("0.13.0"):
+        _check_length_flag(record, knowledge, options, "config/scheduler.py:SchedulerConfig")
+    scheduling.check_budget(record, knowledge, options, budget, target, found)
     _check_target(record, knowledge, options, target)
     runner = choose_runner(record, knowledge, options, target, found)
     if found is not None:

@@ -9,7 +9,7 @@ from specpreflight.engines.sglang.config_events import source_of, topic_of
 from specpreflight.engines.sglang.evaluated_config import EvaluatedConfig
 from specpreflight.engines.source.values import Function, Instance, Raised
 from specpreflight.engines.vllm.config_parts import UNKNOWN, ConfigObject
-from specpreflight.engines.vllm.hf_source import CONFIG, VllmSource
+from specpreflight.engines.vllm.hf_source import CONFIG, SPECULATORS, VllmSource
 from specpreflight.engines.vllm.knowledge import Knowledge
 from specpreflight.models.checkpoint import Checkpoint
 
@@ -59,6 +59,16 @@ class ReadConfig(EvaluatedConfig):
         if isinstance(value, Instance):
             return ReadConfig(self._evaluator, value, place, written)
         return super().plain(value, place, written)
+
+
+_ABSENT = object()
+
+
+def lacks(config: ConfigObject, name: str) -> bool:
+    """Return whether reading an attribute raises `AttributeError`; an unknown value does not."""
+    if isinstance(config, ReadConfig):
+        return EvaluatedConfig.get(config, name, _ABSENT) is _ABSENT
+    return config.get(name, _ABSENT) is _ABSENT
 
 
 class ConfigReading:
@@ -113,6 +123,23 @@ class ConfigReading:
         if not isinstance(config, Instance):
             raise Unread(f"`{path}` is read by code that is not at hand")
         return ReadConfig(self._source, config, "", checkpoint.config.root)
+
+    def speculators(self, checkpoint: Checkpoint) -> Mapping[str, Any]:
+        """Return the speculative config that a checkpoint of the speculators format stands for.
+
+        Raises:
+            ReadingError: the release finds its `speculators_config` incomplete.
+        """
+        root = dict(checkpoint.config.root)
+        name = "extract_vllm_speculative_config"
+        owner = self._source.find(f"{SPECULATORS}.SpeculatorsConfig")
+        try:
+            found = self._source.call(
+                self._source.get_attribute(owner, name), [], {"config_dict": root}
+            )
+        except Raised as error:
+            raise _reading_error(error, checkpoint) from error
+        return found if isinstance(found, Mapping) else {}
 
     def _override(self) -> Any:
         """Return the release's `hf_config_override`."""

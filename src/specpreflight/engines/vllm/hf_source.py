@@ -28,7 +28,7 @@ from specpreflight.models.checkpoint import Checkpoint
 
 CONFIG = "vllm.transformers_utils.config"
 _ALGOS = "vllm.transformers_utils.configs.speculators.algos"
-_BASE = "vllm.transformers_utils.configs.speculators.base"
+SPECULATORS = "vllm.transformers_utils.configs.speculators.base"
 _DATA = Path(__file__).parent / "data" / "source"
 
 #: Where the definitions of transformers lie.
@@ -120,7 +120,7 @@ def _names(
         f"{CONFIG}.is_remote_gguf": lambda *_, **__: False,
         f"{CONFIG}._get_hf_token": lambda: None,
         f"{_ALGOS}.SUPPORTED_SPECULATORS_TYPES": Algorithms(knowledge),
-        f"{_BASE}.fields": Special(_fields),
+        f"{SPECULATORS}.fields": Special(_fields),
     }
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from specpreflight.engines.vllm.config_parts import ConfigObject, architectures_of, text_of
 from specpreflight.engines.vllm.context_length import Length, LengthError, read_length
-from specpreflight.engines.vllm.hf_reading import ConfigReading, ReadingError, Unread
+from specpreflight.engines.vllm.hf_reading import ConfigReading, ReadingError, Unread, lacks
 from specpreflight.engines.vllm.knowledge import Architecture, Knowledge
 from specpreflight.engines.vllm.quantization import QuantizationError, read_quantization
 from specpreflight.engines.vllm.record import Record, flag_value, speculative_value
@@ -24,6 +24,9 @@ _SOURCE = "config/model.py:ModelConfig.__post_init__"
 #: Suffixes of generating classes, which stand for each other in a target's architecture
 #: (`_SUFFIX_TO_DEFAULTS`). A draft's name has to be registered as it is.
 _GENERATING = ("ForCausalLM", "ForConditionalGeneration", "ChatModel", "LMHeadModel")
+
+#: Model types whose heads have no size (`MODEL_ARCH_CONFIG_CONVERTORS`).
+_SIZELESS = ("mamba", "falcon_mamba", "timm_wrapper", "medusa", "zamba2")
 
 
 @dataclass(slots=True)
@@ -103,11 +106,65 @@ def build_model(
     if config is None:
         return None
     role = checkpoint.role
+    if isinstance(config.get("text_config"), Mapping):
+        _refuse_plain_part(record, checkpoint, wanted)
+        return None
     model = Model(role, path, checkpoint, config, text_of(config))
+    if not _has_head_size(record, knowledge, model):
+        return None
     look_up(record, knowledge, model)
     _measure(record, knowledge, model, wanted, target_length)
     _quantize(record, knowledge, model, wanted)
     return model
+
+
+def _refuse_plain_part(record: Record, checkpoint: Checkpoint, wanted: Wanted) -> None:
+    """Refuse a `text_config` that stayed a plain dictionary: vLLM reads its attributes."""
+    role = checkpoint.role
+    overridden = "text_config" in (wanted.hf_overrides or {})
+    record.refuse(
+        "config.rejected",
+        Stage.TARGET_CONFIG if role == "target" else Stage.DRAFT_CONFIG,
+        f"{role}: `text_config` is read as a dictionary, which has no attributes",
+        text="'dict' object has no attribute '__dict__'",
+        exception="AttributeError",
+        source="transformers_utils/config.py:get_hf_text_config",
+        values=(
+            flag_value("text_config", "given", "--hf-overrides", "/text_config")
+            if overridden
+            else checkpoint.value("text_config", "/text_config"),
+        ),
+    )
+
+
+def _has_head_size(record: Record, knowledge: Knowledge, model: Model) -> bool:
+    """Restate `ModelArchConfigConvertorBase.get_head_size` of 0.14 to 0.17.
+
+    Earlier releases ask when they need the size; later ones take 0 where it is missing.
+    """
+    text = model.text
+    if not knowledge.since("0.14.0") or knowledge.since("0.18.0"):
+        return True
+    given = ("head_dim", "hidden_size_per_head", "kv_lora_rank")
+    if model.config.get("model_type") in _SIZELESS or any(
+        text.get(key) is not None for key in given
+    ):
+        return True
+    missing = next(
+        (key for key in ("hidden_size", "num_attention_heads") if lacks(text, key)), None
+    )
+    if missing is None:
+        return True
+    record.refuse(
+        "config.rejected",
+        model.stage,
+        f"the {model.role}'s config has no `{missing}`",
+        text=f"'{text.class_name}' object has no attribute '{missing}'",
+        exception="AttributeError",
+        source="transformers_utils/model_arch_config_convertor.py:get_head_size",
+        facts={"missing": missing},
+    )
+    return False
 
 
 def look_up(record: Record, knowledge: Knowledge, model: Model) -> Architecture | None:

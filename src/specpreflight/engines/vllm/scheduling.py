@@ -76,7 +76,12 @@ def _defaults(knowledge: Knowledge, options: Options) -> tuple[int, int] | None:
 
 
 def check_budget(
-    record: Record, options: Options, budget: Budget, target: Model, found: Speculation | None
+    record: Record,
+    knowledge: Knowledge,
+    options: Options,
+    budget: Budget,
+    target: Model,
+    found: Speculation | None,
 ) -> None:
     """Restate the scheduler's own test and the one for LoRA."""
     tokens, sequences = budget.tokens, budget.sequences
@@ -112,7 +117,7 @@ def check_budget(
             source="config/scheduler.py:verify_max_model_len",
             values=values,
         )
-    drafted = None if found is None else found.num_tokens
+    drafted = found.num_tokens if found is not None and knowledge.since("0.11.1") else None
     if options.enable_lora and isinstance(drafted, int) and tokens < sequences * (drafted + 1):
         record.refuse(
             "arguments.budget-too-small",
