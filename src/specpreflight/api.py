@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from specpreflight.documents import Document
@@ -32,6 +33,7 @@ from specpreflight.models.weights import why_unseen
 from specpreflight.rules.registry import load_rules
 from specpreflight.rules.rule import Rule
 from specpreflight.sources.checkpoint import read_checkpoint
+from specpreflight.sources.hub_cache import find_snapshot
 
 __all__ = ["build_launch", "check", "identify_engine"]
 
@@ -77,6 +79,7 @@ def build_launch(
     environment: Mapping[str, Variable] | None = None,
     hardware: Hardware | None = None,
     locate: Callable[[str], str] = str,
+    find: Callable[[str, str], Path | None] = find_snapshot,
     facts: Mapping[str, Any] | None = None,
 ) -> Launch:
     """Read everything a launch is made of, once.
@@ -90,6 +93,7 @@ def build_launch(
         environment: the variables of the launch, with their origins.
         hardware: what is known of the machine.
         locate: turns a path that the flags name into one of this machine.
+        find: returns the folder of a Hub repository and revision; `find_or_download` may fetch it.
         facts: what else is known, for rules.
 
     Raises:
@@ -99,12 +103,16 @@ def build_launch(
     answers = find_engine(version.name)
     named = answers.read_arguments(words, version)
     target_read = _read(
-        "target", target or (named.target and locate(named.target)), named.flags.get("revision")
+        "target",
+        target or (named.target and locate(named.target)),
+        named.flags.get("revision"),
+        find,
     )
     draft_read = _read(
         "draft",
         draft or (named.draft and locate(named.draft)),
         named.flags.get("speculative-draft-model-revision"),
+        find,
     )
     argv = answers.complete_arguments(
         words, target_read if target else None, draft_read if draft else None, version
@@ -158,10 +166,13 @@ def check(launch: Launch, *, ignore: Mapping[str, Ignored] | None = None) -> Rep
     )
 
 
-def _read(role: str, given: str | None, revision: Any) -> Checkpoint | None:
+def _read(
+    role: str, given: str | None, revision: Any, find: Callable[[str, str], Path | None]
+) -> Checkpoint | None:
     if given is None:
         return None
-    return read_checkpoint(role, given, revision=revision if isinstance(revision, str) else None)
+    wanted = revision if isinstance(revision, str) else None
+    return read_checkpoint(role, given, revision=wanted, find=find)
 
 
 def _first_missing(rule: Rule, launch: Launch) -> tuple[str, str] | None:

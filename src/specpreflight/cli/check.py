@@ -63,6 +63,7 @@ class Options:
     no_fsync: bool
     interactive: bool
     launch_file: str | None
+    hub_pr: bool
     accept_new: bool
     online: bool
 
@@ -119,6 +120,7 @@ class Options:
     "--copy-to", metavar="DIR", help="With --fix: leave the checkpoint, write a fixed copy."
 )
 @click.option("--no-fsync", is_flag=True, help="With --fix: do not wait for the disk.")
+@click.option("--hub-pr", is_flag=True, help="With --fix: open a pull request on the Hub.")
 @click.option("--accept-new", is_flag=True, help="Add a host of ssh:// to known_hosts.")
 @click.option("--online", is_flag=True, help="Download the JSON files of Hub ids not cached.")
 @click.pass_context

@@ -13,7 +13,7 @@ from specpreflight.api import check
 from specpreflight.cli import report_error
 from specpreflight.cli.launch_fixing import plan_launch_fix
 from specpreflight.documents import Document
-from specpreflight.errors import InputError
+from specpreflight.errors import InputError, UsageError
 from specpreflight.fixes.apply import Applied, FixesIncomplete, FixesInterrupted, apply_plans
 from specpreflight.fixes.copy import copy_fixed
 from specpreflight.fixes.diff import render_diff
@@ -25,6 +25,7 @@ from specpreflight.models.launch import Launch
 
 if TYPE_CHECKING:
     from specpreflight.cli.check import Options
+    from specpreflight.models.report import Report
 
 Ignores = Mapping[str, Ignored]
 
@@ -52,6 +53,10 @@ def fix_launches(launches: Sequence[Launch], options: Options, ignored: Ignores)
         click.echo(render_diff(plans) + launch_diff, nl=False)
         exit_code(before, launches, options)
         return 0
+    if options.hub_pr:
+        propose(plans, before)
+        write_reports(before, options)
+        return exit_code(before, launches, options)
     failed = _write(plans, options)
     if failed:
         return failed
@@ -130,6 +135,30 @@ def _write(plans: Sequence[FilePlan], options: Options) -> int:
             click.echo(f"not fixed: {name}", err=True)
         return 130
     return 0
+
+
+def propose(plans: Sequence[FilePlan], reports: Sequence[Report]) -> None:
+    """Open a pull request on the Hub for each plan, the reports as its description.
+
+    Raises:
+        UsageError: a plan is for a file that is not from the Hub.
+        InputError: the Hub refuses, or cannot be reached.
+    """
+    from specpreflight.reports.markdown import render_markdown
+    from specpreflight.storage.hub import cached_address, open_pull_request
+
+    for plan in plans:
+        path = plan.document.path
+        address = None if path is None else cached_address(path)
+        if path is None or address is None:
+            raise UsageError(
+                f"{plan.document.name}: --hub-pr needs a checkpoint of the Hub",
+                hint="give its id (org/name), with --online if it is not in the cache",
+            )
+        title = f"Fix {path.name}: {', '.join(plan.rules)}"
+        files = {path.name: plan.new_data}
+        url = open_pull_request(address, files, title, render_markdown(reports))
+        click.echo(f"opened {url} ({', '.join(plan.rules)})", err=True)
 
 
 def _say_fixed(applied: Applied) -> None:

@@ -13,6 +13,7 @@ from specpreflight.api import build_launch, identify_engine
 from specpreflight.errors import UsageError
 from specpreflight.models.launch import EngineVersion, Launch, Variable
 from specpreflight.sources.environment import read_environment
+from specpreflight.sources.hub_cache import find_or_download, find_snapshot
 
 if TYPE_CHECKING:
     from specpreflight.cli.check import Options
@@ -45,6 +46,7 @@ def load_launches(options: Options) -> list[Launch]:
             environment=_environment(options, command),
             hardware=hardware,
             locate=_Locator(command),
+            find=find_or_download if options.online else find_snapshot,
             facts={} if command is None else {"command": command},
         )
         for engine in _engines(options, command)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import re
+from collections.abc import Callable
 from pathlib import Path
 
 from specpreflight.documents import Document, read_document
@@ -11,18 +11,24 @@ from specpreflight.errors import InputError
 from specpreflight.models.checkpoint import Checkpoint, Problem
 from specpreflight.sources.hub_cache import find_snapshot
 from specpreflight.sources.weight_index import weight_facts
-
-#: `name` or `org/name`, as the Hub allows them (huggingface_hub `validate_repo_id`).
-_HUB_ID = re.compile(r"^[A-Za-z0-9][\w.-]*(/[A-Za-z0-9][\w.-]*)?$")
+from specpreflight.storage.hub import HubAddress, parse_hub_address
 
 
-def read_checkpoint(role: str, given: str, *, revision: str | None = None) -> Checkpoint:
+def read_checkpoint(
+    role: str,
+    given: str,
+    *,
+    revision: str | None = None,
+    find: Callable[[str, str], Path | None] = find_snapshot,
+) -> Checkpoint:
     """Read the checkpoint that `given` names; what is wrong with it becomes its `problem`.
 
     Args:
         role: `target` or `draft`.
-        given: a directory, the path of its `config.json`, or a Hub id.
+        given: a directory, the path of its `config.json`, an `ssh://` URL of either, or a Hub id:
+            `org/name`, `org/name@revision`, with or without `hf://`.
         revision: the Hub revision to look for; a branch, a tag or a commit.
+        find: returns the snapshot folder of a repository and revision, in the cache or from it.
     """
     if given.startswith(("ssh://", "sftp://")):
         from specpreflight.sources.remote_checkpoint import read_remote_checkpoint
@@ -31,8 +37,9 @@ def read_checkpoint(role: str, given: str, *, revision: str | None = None) -> Ch
     path = Path(given)
     if path.is_file() and path.suffix == ".json":
         return _read(role, given, path.parent, path, given)
-    if not os.path.lexists(path) and _HUB_ID.match(given):
-        return _read_from_cache(role, given, revision or "main")
+    address = None if os.path.lexists(path) else parse_hub_address(given)
+    if address is not None:
+        return _read_snapshot(role, given, address, revision or address.revision or "main", find)
     config = path / "config.json"
     return _read(role, given, path if path.is_dir() else None, config, str(config))
 
@@ -60,8 +67,19 @@ def _config_path(given: str, path: Path) -> Path:
     return path
 
 
-def _read_from_cache(role: str, repository: str, revision: str) -> Checkpoint:
-    snapshot = find_snapshot(repository, revision)
+def _read_snapshot(
+    role: str,
+    given: str,
+    address: HubAddress,
+    revision: str,
+    find: Callable[[str, str], Path | None],
+) -> Checkpoint:
+    repository = address.repository
+    try:
+        snapshot = find(repository, revision)
+    except InputError as error:
+        problem = Problem("not-cached", error.message, error.hint)
+        return Checkpoint(role, given, None, Document(given, b"{}", {}), problem=problem)
     if snapshot is None:
         problem = Problem(
             "not-cached",
@@ -69,6 +87,6 @@ def _read_from_cache(role: str, repository: str, revision: str) -> Checkpoint:
             f"download the JSON files with: hf download {repository} --include '*.json'"
             " (or check again with --online)",
         )
-        return Checkpoint(role, repository, None, Document(repository, b"{}", {}), problem=problem)
+        return Checkpoint(role, given, None, Document(given, b"{}", {}), problem=problem)
     config = snapshot / "config.json"
-    return _read(role, repository, snapshot, config, str(config))
+    return _read(role, given, snapshot, config, str(config))

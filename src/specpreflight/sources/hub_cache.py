@@ -10,8 +10,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from specpreflight.errors import InputError
-
 
 def cache_directory() -> Path:
     """Return the Hub cache folder, by the client's own variables and defaults."""
@@ -32,21 +30,12 @@ def find_snapshot(repository: str, revision: str) -> Path | None:
     return snapshot if os.path.lexists(snapshot / "config.json") else None
 
 
-def download_json(repository: str, revision: str) -> Path:
-    """Download a repository's JSON files into the cache and return the snapshot folder.
+def find_or_download(repository: str, revision: str) -> Path:
+    """Return the snapshot folder of a cached revision, or download its JSON files (`--online`).
 
     Raises:
-        InputError: the Hub refused, or could not be reached.
+        InputError: the Hub does not have it, refuses, or cannot be reached.
     """
-    from huggingface_hub import snapshot_download
-    from huggingface_hub.errors import HfHubHTTPError
+    from specpreflight.storage.hub import download_json
 
-    try:
-        folder = snapshot_download(repository, revision=revision, allow_patterns=["*.json"])
-    except (HfHubHTTPError, OSError, ValueError) as error:
-        reason = str(error).strip().splitlines()[0]
-        raise InputError(
-            f"{repository}: could not be downloaded: {reason}",
-            hint="check the name, the network, and for a gated repository `hf auth login`",
-        ) from error
-    return Path(folder)
+    return find_snapshot(repository, revision) or download_json(repository, revision)

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
-from urllib.parse import unquote, urlsplit
 
 from specpreflight.errors import InputError, UsageError
 
@@ -61,6 +60,8 @@ def parse_ssh_url(url: str) -> SshAddress:
     Raises:
         UsageError: it is no such URL, or it holds a password.
     """
+    from urllib.parse import unquote, urlsplit
+
     try:
         parts = urlsplit(url)
         port = parts.port
