@@ -39,7 +39,7 @@ def find_form(text: str, name: str) -> tuple[str, Reader]:
     suffix = name.lower().rpartition(".")[2] if "." in name else ""
     if systemd_unit.is_unit(text):
         return "systemd", systemd_unit.read_unit
-    if text.lstrip().startswith(("{", "[")) and suffix not in ("sh", "bash"):
+    if suffix == "json" or (text.lstrip().startswith(("{", "[")) and _is_json(text)):
         return _json_form(text, name)
     if suffix in ("yaml", "yml") or (suffix not in ("sh", "bash", "py") and _looks_yaml(text)):
         return _yaml_form(text, name)
@@ -159,6 +159,14 @@ def _skypilot(document: YamlMap) -> Reader:
         tracer.run_script(document["run"], process, line=document.lines["run"] + 1)
 
     return read
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def _json_form(text: str, name: str) -> tuple[str, Reader]:

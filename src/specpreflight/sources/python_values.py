@@ -323,5 +323,6 @@ class Values:
                     return unknown(node)
                 if function.attr == "extend" and isinstance(arguments[0], Unknown):
                     arguments = [[arguments[0]]]
-                return getattr(owner, function.attr)(*arguments, **keywords)
+                result = getattr(owner, function.attr)(*arguments, **keywords)
+                return list(result) if function.attr in ("items", "keys", "values") else result
         return unknown(node)
