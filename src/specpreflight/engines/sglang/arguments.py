@@ -47,16 +47,24 @@ class ConfigFileError(Exception):
 
 
 def parse(
-    argv: Sequence[str], knowledge: Knowledge, *, config: Mapping[str, Any] | None = None
+    argv: Sequence[str],
+    knowledge: Knowledge,
+    *,
+    config: Mapping[str, Any] | None = None,
+    python: tuple[int, int] = (3, 11),
 ) -> Arguments:
     """Return what the release's parser makes of the words after the entry point.
 
-    `config` is the content of the file that `--config` names, where it could be read.
+    `config` is the content of the file that `--config` names, where it could be read; `python`
+    the version that runs the engine.
+
+    Raises:
+        ConfigFileError: what the engine says of its configuration file.
     """
     words = list(argv)
     if config is not None:
         words = merge_config(words, config, knowledge)
-    return parse_arguments(words, options(knowledge), converters=_CONVERTERS)
+    return parse_arguments(words, options(knowledge), converters=_CONVERTERS, python=python)
 
 
 @lru_cache(maxsize=8)
@@ -129,12 +137,12 @@ def _config_words(config: Mapping[str, Any], knowledge: Knowledge) -> Iterator[s
     `store_true` options alone, which others follow as `true` or `false`, and options with any
     other action are refused (from 0.5.23 only those that take several values).
     """
-    by_key = dict(_keyed_options(knowledge))
+    by_key = dict(_keyed_flags(knowledge))
     for key, value in config.items():
-        option = by_key.get(key.replace("-", "_"))
-        bare = option is not None and option.action == "store_true"
-        if knowledge.since("0.5.8") and option is not None and not bare:
-            _refuse_unsupported(key, option, knowledge)
+        flag = by_key.get(key.replace("-", "_"))
+        bare = flag is not None and flag.action == "store_true"
+        if knowledge.since("0.5.8") and flag is not None and not bare:
+            _refuse_unsupported(key, flag, knowledge)
         if isinstance(value, bool):
             if bare or not knowledge.since("0.5.8"):
                 yield from [f"--{key}"] if value else []
@@ -142,26 +150,27 @@ def _config_words(config: Mapping[str, Any], knowledge: Knowledge) -> Iterator[s
                 yield from (f"--{key}", str(value).lower())
         elif isinstance(value, list):
             yield from [f"--{key}", *map(str, value)] if value else []
-        elif isinstance(value, dict) and knowledge.since("0.5.23"):
+        elif isinstance(value, dict) and knowledge.since("0.5.14"):
             yield from (f"--{key}", json.dumps(value))
         else:
             yield from (f"--{key}", str(value))
 
 
-def _keyed_options(knowledge: Knowledge) -> Iterator[tuple[str, Option]]:
-    """Yield the options by the keys a file may use: their attribute, from 0.5.23 any spelling."""
-    for option in reversed(options(knowledge)):
+def _keyed_flags(knowledge: Knowledge) -> Iterator[tuple[str, Flag]]:
+    """Yield the flags by the keys a file may use: their attribute, from 0.5.23 any spelling."""
+    for flag in reversed(knowledge.flags.values()):
         if knowledge.since("0.5.23"):
-            for spelling in option.spellings:
-                yield spelling.removeprefix("--").replace("-", "_"), option
-        yield option.dest, option
+            for spelling in flag.spellings:
+                yield spelling.removeprefix("--").replace("-", "_"), flag
+        yield flag.dest, flag
 
 
-def _refuse_unsupported(key: str, option: Option, knowledge: Knowledge) -> None:
-    stores = option.action in ("store", "store_true")
-    if not stores and not (knowledge.since("0.5.23") and option.nargs is None):
+def _refuse_unsupported(key: str, flag: Flag, knowledge: Knowledge) -> None:
+    single = knowledge.since("0.5.23") and flag.nargs is None and flag.action != "boolean_optional"
+    if flag.action != "store" and not single:
         name = key.replace("-", "_")
-        raise ConfigFileError(f"Unsupported config option '{name}' with action '{option.action}'")
+        kind = {"boolean_optional": "BooleanOptionalAction"}.get(flag.action, flag.action)
+        raise ConfigFileError(f"Unsupported config option '{name}' with action '{kind}'")
 
 
 def _nullable_str(text: str) -> str | None:
