@@ -117,9 +117,9 @@ def _loaded() -> tuple[tuple[Rule, ModuleType], ...]:
     return tuple((module.RULE, module) for module in modules)
 
 
-def is_claimed(topic: str) -> bool:
-    """Return whether some rule explains engine events of this topic."""
-    return any(rule.claims(topic) for rule in load_rules())
+def is_claimed(topic: str, engine: str) -> bool:
+    """Return whether some rule explains this engine's events of this topic."""
+    return any(engine in rule.engines and rule.claims(topic) for rule in load_rules())
 
 
 def find_rule(name: str) -> Rule:

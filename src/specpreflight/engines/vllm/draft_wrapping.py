@@ -51,7 +51,7 @@ def _wrap_eagle(record: Record, knowledge: Knowledge, draft: Model, method: str)
     names = list(written) if isinstance(written, str) else architectures_of(draft.config)
     if not names and written is None:
         record.refuse(
-            "config.architectures-missing",
+            "config.missing-architectures",
             draft.stage,
             "the draft's config names no architecture for vLLM to wrap",
             text="'NoneType' object is not iterable",

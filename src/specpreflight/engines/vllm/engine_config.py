@@ -45,11 +45,6 @@ def predict(launch: Launch, knowledge: Knowledge) -> Resolved:
 
 
 def _refuse_argument(record: Record, problem: Problem, knowledge: Knowledge) -> None:
-    topics = {
-        "unrecognized": "arguments.unrecognized",
-        "ambiguous": "arguments.ambiguous",
-        "invalid-choice": "arguments.invalid-choice",
-    }
     text = problem.message
     shown = problem.words[0] if problem.words else ""
     name = problem.option.name if problem.option is not None else shown
@@ -58,7 +53,7 @@ def _refuse_argument(record: Record, problem: Problem, knowledge: Knowledge) -> 
         "ambiguous": f"`{shown}` could be several arguments",
     }
     record.refuse(
-        topics.get(problem.kind, "arguments.invalid-value"),
+        "arguments.parse",
         Stage.ARGUMENTS,
         messages.get(problem.kind, f"`{name}` cannot take the value `{shown}`")[:100],
         text=f"error: {text}",
@@ -132,7 +127,7 @@ def _check_length_flag(record: Record, knowledge: Knowledge, options: Options, s
     early = source.startswith("config/scheduler.py")
     limit = "than or equal to 1" if early else "than 0" if lowest == 1 else "than or equal to -1"
     record.refuse(
-        "arguments.invalid-value",
+        "arguments.length-invalid",
         Stage.ARGUMENTS if early else Stage.TARGET_CONFIG,
         f"`--max-model-len` is {asked}; vLLM {knowledge.version} takes {lowest} or more",
         text=f"Input should be greater {limit}",

@@ -379,7 +379,7 @@ def check_parallel(
     heads = draft.text.get("num_attention_heads", 0)
     if isinstance(heads, int) and tensor > 0 and heads % tensor != 0:
         record.refuse(
-            "architecture.heads-not-divisible",
+            "parallelism.heads",
             draft.stage if own else Stage.TARGET_CONFIG,
             f"the {draft.role}'s {heads} attention heads do not divide by tensor parallel {tensor}",
             text=(
@@ -394,7 +394,7 @@ def check_parallel(
         )
     if pipeline > 1 and not _supports_pipeline(knowledge, draft):
         record.refuse(
-            "architecture.pipeline-unsupported",
+            "parallelism.pipeline-draft",
             draft.stage if own else Stage.TARGET_CONFIG,
             f"`{_first(draft.architectures)}` cannot run with pipeline parallel size {pipeline}",
             text=(

@@ -276,7 +276,7 @@ def _parallel_sizes(
         found.draft_tp = 1
     if wanted is not None and wanted not in (1, target_tp):
         record.refuse(
-            "arguments.draft-tp-invalid",
+            "parallelism.draft-tp",
             Stage.DRAFT_CONFIG,
             f"`draft_tensor_parallel_size` is {wanted}; it can be 1 or the target's {target_tp}",
             text=(

@@ -8,7 +8,8 @@ renaming of drafts; and that `architectures` names a class at all.
 An unregistered class falls to the Transformers backend, which raises a ValueError; a missing list
 raises `TypeError` or `IndexError`. For a draft this comes after the target's weights are loaded.
 vLLM's and SGLang's names for the same draft differ (`Eagle3LlamaForCausalLM` is vLLM's,
-`LlamaForCausalLMEagle3` SGLang's).
+`LlamaForCausalLMEagle3` SGLang's). vLLM refuses with `Model architectures [...] are not supported
+for now` before anything is loaded, and names the release that still had a class it removed.
 
 ## Example
 A draft exported for vLLM with `"architectures": ["Eagle3LlamaForCausalLM"]`: `Cannot find model
@@ -24,7 +25,8 @@ Not written by `--fix`: whether the tensors fit is another question (see `keys`)
 Proven: the registry of that release.
 
 ## References
-SGLang `srt/models/registry.py`, `srt/model_loader/utils.py:get_model_architecture`.
+SGLang `srt/models/registry.py`, `srt/model_loader/utils.py:get_model_architecture`;
+vLLM `model_executor/models/registry.py`.
 """
 
 from __future__ import annotations
@@ -36,6 +38,7 @@ RULE = rule_of_events(
     name="architecture-unknown",
     summary="a model class that this release does not have",
     since="0.1.0",
+    engines=("sglang", "vllm"),
     topics=(
         "architecture.draft-unregistered",
         "architecture.target-unregistered",

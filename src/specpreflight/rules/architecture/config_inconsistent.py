@@ -7,7 +7,7 @@ stops the engine while it reads the config.
 
 ## What the engine does
 transformers 4 raises a KeyError for missing RoPE keys when the config is built; transformers 5
-(SGLang 0.5.10 on) validates more and earlier.
+(SGLang 0.5.10, vLLM 0.20 on) validates more and earlier.
 
 ## Example
 `"rope_scaling": {"type": "yarn"}` without `factor`: `Missing required keys in rope_scaling for
@@ -34,6 +34,7 @@ RULE = rule_of_events(
     name="config-inconsistent",
     summary="values of a config that contradict each other, or RoPE keys that are missing",
     since="0.1.0",
+    engines=("sglang", "vllm"),
     topics=("config.inconsistent", "rope.missing-keys", "config.rejected", "eagle3.config-null"),
     remedies={},
 )

@@ -7,7 +7,7 @@ engine pins, and the engine's own. A config without `model_type` is of no known 
 ## What the engine does
 `AutoConfig.from_pretrained` raises a ValueError. For the target this happens while the arguments
 are handled; for the draft in the target's runner or the draft worker, from 0.5.13 on while the
-arguments are handled.
+arguments are handled. vLLM reads both configs while it handles the arguments, in every release.
 
 ## Example
 A Kimi-K2.6 MLA draft with `model_type` `kimi_k2` on a release that does not register it: `The
@@ -26,7 +26,7 @@ Proven: the tables of that transformers release and the engine's own registratio
 
 ## References
 transformers `models/auto/configuration_auto.py`; SGLang `srt/utils/hf_transformers_utils.py`
-(`_CONFIG_REGISTRY`).
+(`_CONFIG_REGISTRY`); vLLM `transformers_utils/config.py`.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ RULE = rule_of_events(
     name="model-type-unknown",
     summary="a `model_type` that the engine's transformers release does not know",
     since="0.1.0",
+    engines=("sglang", "vllm"),
     topics=("config.unknown-model-type", "config.missing-model-type"),
     remedies={
         "config.unknown-model-type": (

@@ -5,7 +5,7 @@
 
 ## What the engine does
 transformers refuses to run the checkpoint's code without the flag. The flag is shared: the draft
-has none of its own, in any release.
+has none of its own, in any release of SGLang or vLLM.
 
 ## Example
 A target with `"auto_map": {"AutoConfig": "configuration_x.XConfig"}` and no flag: `The repository
@@ -33,6 +33,7 @@ RULE = rule_of_events(
     name="remote-code-needed",
     summary="the config needs code from the checkpoint, and `--trust-remote-code` is missing",
     since="0.1.0",
+    engines=("sglang", "vllm"),
     topics=("config.remote-code",),
     remedies={
         "config.remote-code": (

@@ -38,7 +38,7 @@ def check(launch: Launch, resolved: Resolved) -> Iterator[Finding]:
     from specpreflight.rules.registry import is_claimed
 
     for order, event in enumerate(resolved.events):
-        if event.outcome in STOPPING and not is_claimed(event.topic):
+        if event.outcome in STOPPING and not is_claimed(event.topic, launch.engine.name):
             yield report_event(RULE, order, event)
 
 
