@@ -59,10 +59,14 @@ class LoadedEnvironment:
 
 
 def environment_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that say where variables come from."""
+    """Add FILE arguments and the options that say where variables come from."""
+    return click.argument("files", nargs=-1, metavar="[FILE]...")(source_options(command))
+
+
+def source_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that say where variables come from, and what reads them."""
     for option in reversed(
         (
-            click.argument("files", nargs=-1, metavar="[FILE]..."),
             click.option(
                 "--env", "settings", multiple=True, metavar="NAME=VALUE",
                 help="Set a variable, byte for byte.",

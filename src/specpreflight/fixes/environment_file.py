@@ -45,6 +45,7 @@ def merge_environment(
 
 
 def _merge_lines(text: str, variables: Mapping[str, str], dialect: Dialect) -> str:
+    new = []
     for name, value in variables.items():
         line = dialect.render(name, value)
         pattern = re.compile(
@@ -52,8 +53,28 @@ def _merge_lines(text: str, variables: Mapping[str, str], dialect: Dialect) -> s
         )
         text, count = pattern.subn(lambda _: line, text)  # noqa: B023
         if not count:
-            text = f"{_ended(text)}{line}\n"
-    return text
+            new.append(f"{line}\n")
+    place = _after_header(text) if dialect.name == "shell" else len(text)
+    return f"{_ended(text[:place])}{''.join(new)}{text[place:]}" if new else text
+
+
+def _after_header(text: str) -> int:
+    """Return where a script's commands begin: before a launch, or a guard of interactive shells.
+
+    What stands above is its first run of comments, and every `#SBATCH` line, which Slurm reads up
+    to the first command.
+    """
+    place = at = 0
+    is_first_run = True
+    for line in text.splitlines(keepends=True):
+        at += len(line)
+        is_comment = line.startswith("#")
+        if not is_comment and line.strip():
+            return place
+        is_first_run = is_first_run and is_comment
+        if is_first_run or line.startswith("#SBATCH"):
+            place = at
+    return place
 
 
 def _ended(text: str) -> str:
@@ -66,7 +87,7 @@ def _merge_systemd(text: str, variables: Mapping[str, str]) -> str:
     for name, value in variables.items():
         lines = [kept for line in lines if (kept := _without(line, name)) is not None]
         lines.insert(_end_of_service(lines), render_systemd(name, value))
-    return "\n".join(lines)
+    return _ended("\n".join(lines))
 
 
 def _without(line: str, name: str) -> str | None:

@@ -1,4 +1,4 @@
-"""The dotenv dialect of env files, as python-dotenv 1.2 reads it (`parser.py`, `variables.py`).
+"""The dotenv dialect of env files, as python-dotenv 1.2.4 reads it (`parser.py`, `variables.py`).
 
 Compose's `env_file` and most shells agree on quotes and comments; where docker's own
 `--env-file` would read something else, the assignment's note says so.
@@ -18,8 +18,8 @@ _BLANK_LINES: Final = re.compile(r"\s*")
 _EXPORT: Final = re.compile(r"export[^\S\r\n]+")
 _NAME: Final = re.compile(r"'(?P<quoted>[^']+)'|(?P<plain>[^=\#\s'][^=\#\s]*)")
 _EQUALS: Final = re.compile(r"=[^\S\r\n]*")
-_SINGLE: Final = re.compile(r"'((?:\\'|[^'])*)'")
-_DOUBLE: Final = re.compile(r'"((?:\\"|[^"])*)"')
+_SINGLE: Final = re.compile(r"'((?:\\.|[^'\\])*)'", re.DOTALL)
+_DOUBLE: Final = re.compile(r'"((?:\\.|[^"\\])*)"', re.DOTALL)
 _UNQUOTED: Final = re.compile(r"([^\r\n]*)")
 _END: Final = re.compile(r"(?:[^\S\r\n]*#[^\r\n]*)?[^\S\r\n]*(?:\r\n|\n|\r|$)")
 _LINE_BREAK: Final = re.compile(r"\r\n|\n|\r")
@@ -70,12 +70,15 @@ def read_dotenv(text: str, given: str, surroundings: Mapping[str, str]) -> Itera
         value: str | None = None
         if name:
             scanner.take(_BLANKS)
-            if scanner.take(_EQUALS):
+            equals = scanner.take(_EQUALS)
+            if equals is not None and len(equals.group()) > 1 and scanner.next_character() == "#":
+                value = ""
+            elif equals is not None:
                 quote, raw, value = _take_value(scanner, given, line)
         if not scanner.take(_END):
             raise InputError(
                 f"{given}:{line}: not a NAME=VALUE line; dotenv readers would skip it",
-                hint="a shell script is read with `--script`, not as an env file",
+                hint="a shell script is read as a launch FILE, not as an env file",
             )
         if name:
             expanded = None if value is None else _expand(value, known)
