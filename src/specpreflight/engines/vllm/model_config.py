@@ -306,7 +306,7 @@ def _refuse_length(record: Record, model: Model, wanted: Wanted, error: LengthEr
         )
         values = [given]
     else:
-        topic = "config.length-invalid"
+        topic = "config.inconsistent"
         message = f"vLLM cannot derive the {role}'s length from `{error.key}`"
         values = []
     if error.key is not None:

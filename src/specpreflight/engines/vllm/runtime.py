@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from specpreflight.engines.vllm.context_length import rope_parameters
+from specpreflight.engines.vllm.context_length import LENGTH_KEYS, rope_parameters
 from specpreflight.engines.vllm.knowledge import Knowledge
 from specpreflight.engines.vllm.model_config import Model
 from specpreflight.engines.vllm.options import Options
-from specpreflight.engines.vllm.record import Record, engine_value, flag_value
+from specpreflight.engines.vllm.record import Record, engine_value, flag_value, speculative_value
 from specpreflight.engines.vllm.speculation import Speculation
 from specpreflight.models.finding import Confidence, Outcome, Stage, Value
 
@@ -155,32 +155,66 @@ def _check_rotary_table(
     if served is None or draft.max_model_len is None:
         return
     skips = runner == "V1" and knowledge.since("0.11.0")
-    if skips and draft.max_model_len < served:
-        values = _length_values(target, draft)
+    drafted = draft.max_model_len if skips else _table_rows(knowledge, draft)
+    if drafted is None or drafted >= served:
+        return
+    asked = found.keys.get("max_model_len")
+    if skips and asked is not None:
+        record.add(
+            "context.draft-length-given",
+            Outcome.DEGRADES,
+            Stage.SERVING,
+            f"`max_model_len` {asked}: a batch with a longer sequence gets no drafts at all",
+            source=f"{_V1}:effective_drafter_max_model_len",
+            values=(speculative_value("max_model_len", asked), *_length_values(target, draft)[1:]),
+        )
+        return
+    facts = {"wanted": served, "derived": drafted, "keys": _length_keys(draft, served)}
+    facts |= {"flag": "--max-model-len", "runner": runner}
+    if skips:
         record.add(
             "context.draft-shorter",
             Outcome.DEGRADES,
             Stage.SERVING,
-            f"a batch with a sequence past {draft.max_model_len} tokens gets no drafts at all",
+            f"a batch with a sequence past {drafted} tokens gets no drafts at all",
             source=f"{_V1}:effective_drafter_max_model_len",
-            values=values,
-            facts={"served": served, "drafted": draft.max_model_len, "runner": runner},
+            values=_length_values(target, draft),
+            facts={
+                **facts,
+                "explained": (
+                    f"The target serves {served} tokens, the draft {drafted}. Runner V1 does not "
+                    "draft while the longest sequence of the batch is past the draft's length, so "
+                    "that one long request slows all others down."
+                ),
+            },
         )
-        return
-    rows = _table_rows(knowledge, draft)
-    if skips or rows is None or rows >= served:
         return
     record.add(
         "context.draft-shorter",
         Outcome.CRASHES,
         Stage.SERVING,
-        f"positions past {rows} lie outside the draft's rotary table, up to {served} are served",
-        text=f"index out of bounds: 0 <= tmp < {rows}",
+        f"positions past {drafted} lie outside the draft's rotary table, up to {served} are served",
+        text=f"index out of bounds: 0 <= tmp < {drafted}",
         source="model_executor/layers/rotary_embedding/base.py",
         values=_length_values(target, draft),
-        facts={"served": served, "drafted": rows, "runner": runner},
+        facts={
+            **facts,
+            "explained": (
+                f"The draft's rotary table has {drafted} rows. The first request that goes past "
+                "them stops the server, or drafts from other memory where the kernel does not "
+                "check."
+            ),
+        },
         confidence=Confidence.OBSERVED,
     )
+
+
+def _length_keys(draft: Model, wanted: int) -> tuple[str, ...]:
+    """Return the keys that hold a length below `wanted`, the one that decides first."""
+    deciding = draft.length.key if draft.length is not None else None
+    names = (deciding or "max_position_embeddings", "max_position_embeddings", *LENGTH_KEYS)
+    short = [name for name in names if isinstance(n := draft.text.get(name), int) and n < wanted]
+    return tuple(dict.fromkeys(short)) or (names[0],)
 
 
 def _table_rows(knowledge: Knowledge, draft: Model) -> int | None:

@@ -14,6 +14,10 @@ error comes earlier. `SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN` (true, 1, yes o
 `SGLANG_IS_IN_CI` turns the error into a warning; later releases then also overwrite the draft's
 `max_position_embeddings` in memory, earlier ones leave its rotary table short.
 
+vLLM gives the draft the lesser of both lengths. Its runner V1 (0.11.0 on) stops drafting for a
+whole batch as soon as one sequence in it is longer than the draft. Runner V2 drafts on, past the end of
+the draft's rotary table; from 0.33.0 on the draft's `max_position_embeddings` is raised in memory.
+
 ## Example
 Kimi-K2.5 (262144, inside `text_config`) with an EAGLE-3 draft that says 131072.
 
@@ -32,7 +36,8 @@ Proven: the engine's own code at this release, compared with recorded verdicts o
 
 ## References
 SGLang `srt/configs/model_config.py:_derive_context_length` (inline in `__init__` up to 0.5.2),
-`srt/speculative/eagle_worker.py`, `srt/managers/tp_worker.py`; sglang#9388, #18220.
+`srt/speculative/eagle_worker.py`, `srt/managers/tp_worker.py`; sglang#9388, #18220; vLLM
+`config/speculative.py:_maybe_override_draft_max_model_len`, `v1/worker/gpu_model_runner.py`.
 """
 
 from __future__ import annotations
@@ -61,13 +66,14 @@ def check(launch: Launch, resolved: Resolved) -> Iterator[Finding]:
         if draft is None:
             return
         wanted, derived = event.facts["wanted"], event.facts["derived"]
+        explained = "explained" in event.facts
         yield report_event(
             RULE,
             order,
             event,
             outcome=Outcome.DEGRADES if event.topic == _LET_THROUGH else event.outcome,
-            message=_message(event, wanted, derived),
-            detail=_detail(event),
+            message=event.message if explained else _message(event, wanted, derived),
+            detail=event.facts["explained"] if explained else _detail(event),
             values=(_draft_value(draft, derived), _wanted_value(launch, event, wanted)),
             remedies=tuple(_remedies(draft, event, wanted, derived)),
         )
@@ -119,7 +125,8 @@ def _wanted_value(launch: Launch, event: Event, wanted: int) -> Value:
 
 
 def _remedies(draft: Checkpoint, event: Event, wanted: int, derived: int) -> Iterator[Remedy]:
-    edits = tuple(_edits(draft, wanted, derived))
+    keys = event.facts.get("keys", (length_key(draft), "max_position_embeddings"))
+    edits = tuple(_edits(draft, wanted, derived, keys))
     unsafe = raising_changes_numerics(draft)
     names = " and ".join(f"`{edit.pointer.rsplit('/', 1)[-1]}`" for edit in edits)
     if edits:
@@ -132,9 +139,9 @@ def _remedies(draft: Checkpoint, event: Event, wanted: int, derived: int) -> Ite
         )
     if event.outcome is Outcome.ADJUSTS:
         return
-    flag = f"--context-length {derived}"
+    flag = f"{event.facts.get('flag', '--context-length')} {derived}"
     yield Remedy.flag(f"or launch with {flag}; longer requests are then refused", flag)
-    if event.topic == _REFUSED:
+    if event.topic == _REFUSED and "flag" not in event.facts:
         yield Remedy(
             f"or export {_VARIABLE}=1, which the next shell forgets",
             "environment",
@@ -143,16 +150,15 @@ def _remedies(draft: Checkpoint, event: Event, wanted: int, derived: int) -> Ite
         )
 
 
-def _edits(draft: Checkpoint, wanted: int, derived: int) -> Iterator[Edit]:
+def _edits(draft: Checkpoint, wanted: int, derived: int, keys: tuple[str, ...]) -> Iterator[Edit]:
     """Yield what to write so that the derived length becomes `wanted`.
 
     Where RoPE scaling multiplies, the stated number grows by the same ratio. Where another key
     than `max_position_embeddings` decides, the rotary table has to grow as well.
     """
     text, prefix = draft.text, draft.text_pointer
-    deciding = length_key(draft)
-    stated = text.get(deciding)
-    for key in dict.fromkeys((deciding, "max_position_embeddings")):
+    stated = text.get(keys[0])
+    for key in dict.fromkeys(keys):
         before = text.get(key, MISSING)
         if stated is None:
             after = wanted
