@@ -18,7 +18,8 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
@@ -26,15 +27,15 @@ from typing import Any
 from packaging.version import Version
 
 from specpreflight.engines.sglang.harvest.engine import (
-    ENGINE_TABLES,
     TRANSFORMERS_TABLES,
     Facts,
     read_engine,
     transformers_facts,
 )
-from specpreflight.engines.sglang.harvest.pins import read_pins
 from specpreflight.engines.sglang.harvest.source_tree import SourceTree
 from specpreflight.engines.sglang.harvest.transformers_configs import read_transformers
+from specpreflight.engines.sglang.installations import read_pins
+from specpreflight.engines.sglang.knowledge import TABLES
 from specpreflight.engines.sglang.tables import DATA
 
 OLDEST = Version("0.4.6.post5")
@@ -50,6 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("versions", nargs="*", metavar="VERSION")
     parser.add_argument("--all", action="store_true", help="every release since 0.4.6.post5")
     parser.add_argument("--from", dest="source", type=Path, help="folder of unpacked wheels")
+    parser.add_argument("--data", type=Path, default=DATA, help="folder of the tables")
     parser.add_argument(
         "--transformers", type=Path, action="append", default=[], help="folder of unpacked wheels"
     )
@@ -59,24 +61,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
         versions = (
             [path.name for path in options.source.iterdir()] if options.source else on_index()
         )
-    tables = Tables(DATA)
+    tables = Tables(options.data)
     for version in sorted(versions, key=Version):
-        with unpacked("sglang", version, options.source) as folder:
-            release = harvest_release(version, folder)
-            facts = read_engine(SourceTree(folder / "sglang"))
-        wanted = release["transformers"]
-        if wanted and wanted not in tables.transformers_releases:
-            known = next((root for root in options.transformers if (root / wanted).is_dir()), None)
-            with unpacked("transformers", wanted, known) as folder:
-                found = read_transformers(SourceTree(folder / "transformers"))
-            tables.add_transformers(wanted, transformers_facts(found))
+        with unpacked("sglang", version, [options.source]) as folder:
+            release = describe_release(version, folder)
+            wanted = str(release["transformers"])
+            with unpacked("transformers", wanted, options.transformers) as library:
+                transformers = SourceTree(library / "transformers")
+                facts = read_engine(SourceTree(folder / "sglang"), transformers)
+                if wanted not in tables.transformers_releases:
+                    tables.add_transformers(
+                        wanted, transformers_facts(read_transformers(transformers))
+                    )
         tables.add(version, release, facts)
-        print(f"{version}: {release['date']} transformers {wanted}", file=sys.stderr)
+        print(f"{version}: {release['date']}, transformers {wanted}", file=sys.stderr)
     tables.write()
     return 0
 
 
-def harvest_release(version: str, folder: Path) -> dict[str, Any]:
+def describe_release(version: str, folder: Path) -> dict[str, Any]:
     """Return what `releases.json` says of a release: its date and pins."""
     metadata = folder / f"sglang-{version}.dist-info" / "METADATA"
     pins = read_pins(folder / "sglang")
@@ -100,11 +103,12 @@ class Tables:
         self.releases: dict[str, Any] = known.get("sglang", {})
         self.transformers_releases: list[str] = known.get("transformers", [])
         self._columns: dict[str, dict[str, dict[str, dict[str, Any]]]] = {}
-        for name in ENGINE_TABLES:
+        for name in TABLES:
             self._columns[name] = _expand(_load(folder / f"{name}.json"), self.order)
         for name in TRANSFORMERS_TABLES:
-            table = _load(folder / f"{name}.json")
-            self._columns[name] = _expand(table, self.transformers_releases)
+            self._columns[name] = _expand(
+                _load(folder / f"{name}.json"), self.transformers_releases
+            )
 
     @property
     def order(self) -> list[str]:
@@ -124,7 +128,7 @@ class Tables:
     def write(self) -> None:
         """Write every table."""
         self.folder.mkdir(exist_ok=True)
-        for name in ENGINE_TABLES:
+        for name in TABLES:
             _write(self.folder / f"{name}.json", self._columns[name], self.order)
         for name in TRANSFORMERS_TABLES:
             _write(self.folder / f"{name}.json", self._columns[name], self.transformers_releases)
@@ -208,30 +212,22 @@ def _dump(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
-class unpacked:
-    """A wheel's files: a folder that exists, or a download that is removed afterwards."""
-
-    def __init__(self, project: str, version: str, known: Path | None) -> None:
-        self.project, self.version, self.known = project, version, known
-        self._scratch: tempfile.TemporaryDirectory[str] | None = None
-
-    def __enter__(self) -> Path:
-        if self.known is not None:
-            return self.known / self.version
-        self._scratch = tempfile.TemporaryDirectory()
-        folder = Path(self._scratch.name)
-        _pip("download", "--no-deps", "--dest", str(folder), f"{self.project}=={self.version}")
-        with zipfile.ZipFile(next(folder.glob("*.whl"))) as wheel:
+@contextmanager
+def unpacked(project: str, version: str, folders: Iterable[Path | None]) -> Iterator[Path]:
+    """Give a wheel's files: from the first folder that has them, else downloaded for the while."""
+    for folder in folders:
+        if folder is not None and (folder / version).is_dir():
+            yield folder / version
+            return
+    with tempfile.TemporaryDirectory() as scratch:
+        _pip("download", "--no-deps", "--dest", scratch, f"{project}=={version}")
+        with zipfile.ZipFile(next(Path(scratch).glob("*.whl"))) as wheel:
             for member in wheel.infolist():
                 if member.filename.endswith((".py", "METADATA")):
-                    path = Path(wheel.extract(member, folder))
+                    path = wheel.extract(member, scratch)
                     stamp = datetime(*member.date_time, tzinfo=timezone.utc).timestamp()
                     os.utime(path, (stamp, stamp))
-        return folder
-
-    def __exit__(self, *_: object) -> None:
-        if self._scratch is not None:
-            self._scratch.cleanup()
+        yield Path(scratch)
 
 
 _NCCL: dict[str, str | None] = {}

@@ -128,6 +128,8 @@ class ModelClass(NamedTuple):
             `dspark_capture`, `get_embed_and_head`, `get_embed`, `set_embed`,
             `set_embed_and_head`, `hot_token_id`, `load_lm_head_from_target`. A wrapper may define
             a method and still raise when it is called.
+        missing: a name that its module imports and the pinned transformers lacks; the registry
+            then leaves the class out, with a warning.
     """
 
     name: str
@@ -135,6 +137,7 @@ class ModelClass(NamedTuple):
     kind: Literal["target", "draft", "other"] = "target"
     form: str | None = None
     offers: frozenset[str] = frozenset()
+    missing: str | None = None
 
 
 class ConfigField(NamedTuple):

@@ -9,9 +9,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping
 from functools import cache, cached_property
-from typing import Any, NamedTuple, Protocol
-
-from packaging.version import Version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from specpreflight.engines.sglang.facts import (
     UNKNOWN,
@@ -22,7 +21,16 @@ from specpreflight.engines.sglang.facts import (
     ModelClass,
     Unknown,
 )
+from specpreflight.engines.sglang.installations import (
+    installed_version,
+    read_pins,
+    read_version,
+)
+from specpreflight.engines.sglang.release_order import release_key
 from specpreflight.engines.sglang.tables import DATA, Table, from_json
+
+if TYPE_CHECKING:
+    from specpreflight.models.launch import EngineVersion
 
 __all__ = [
     "UNKNOWN",
@@ -35,10 +43,16 @@ __all__ = [
     "ModelClass",
     "Release",
     "Unknown",
+    "knowledge_of",
     "load",
+    "load_tree",
     "release",
     "releases",
 ]
+
+
+#: The tables that a tree can answer.
+TABLES = ("flags", "environment", "classes", "drafts", "configs", "registry", "probes")
 
 
 class Release(NamedTuple):
@@ -86,11 +100,11 @@ class Knowledge:
         self.nearest = nearest or about.version
         self.assumed = assumed
         self._source = source
-        self._position = Version(self.nearest)
+        self._position = release_key(self.nearest)
 
     def since(self, release: str) -> bool:
         """Say whether this version is `release` or later; a tree counts as its nearest release."""
-        return self._position >= Version(release)
+        return self._position >= release_key(release)
 
     @cached_property
     def flags(self) -> Mapping[str, Flag]:
@@ -105,27 +119,7 @@ class Knowledge:
     @cached_property
     def environment(self) -> Mapping[str, EnvironmentVariable]:
         """The variables that the engine reads, by name."""
-        table = self._source.table("environment")
-        shared = {
-            name: {key: from_json(value) for key, value in about.items()}
-            for name, about in table.items()
-            if name.startswith("@")
-        }
-        found = {}
-        for name, about in table.items():
-            if name.startswith("@"):
-                continue
-            known = {
-                key: from_json(value) if isinstance(value, list | dict) else value
-                for key, value in about.items()
-            }
-            if "source" in about:
-                truth = shared.get(f"@{about['kind']} read directly", {})
-            else:
-                truth = shared.get(f"@{about['kind']}", {})
-                known["source"] = "srt/environ.py"
-            found[name] = EnvironmentVariable(name, **{**truth, **known})
-        return found
+        return _Variables(self._source)
 
     @cached_property
     def classes(self) -> Mapping[str, ModelClass]:
@@ -137,6 +131,7 @@ class Knowledge:
                 about["kind"],
                 about.get("form"),
                 frozenset(about.get("offers", ())),
+                about.get("missing"),
             )
             for name, about in self._source.table("classes").items()
         }
@@ -183,6 +178,31 @@ class Knowledge:
     def config_classes(self) -> ConfigClasses:
         """The config classes of the pinned transformers and the engine's own."""
         return ConfigClasses(self._source, self.transformers)
+
+
+class _Variables(Mapping[str, EnvironmentVariable]):
+    """The engine's variables; one is read without the others, since few are ever asked for."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+
+    def __getitem__(self, name: str) -> EnvironmentVariable:
+        about = self._source.entry("environment", name)
+        if not about or name.startswith("@"):
+            raise KeyError(name)
+        known = {key: from_json(value) for key, value in about.items()}
+        shared = f"@{about['kind']}" + (" read directly" if "source" in about else "")
+        for key, value in self._source.entry("environment", shared).items():
+            known.setdefault(key, from_json(value))
+        known.setdefault("source", "srt/environ.py")
+        return EnvironmentVariable(name, **known)
+
+    def __iter__(self) -> Iterator[str]:
+        names = self._source.table("environment")
+        return (name for name in names if not name.startswith("@"))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
 
 
 class ConfigClasses:
@@ -350,6 +370,31 @@ def _field(value: Any) -> ConfigField:
     return ConfigField(True, default, value[1] if len(value) > 1 else None)
 
 
+class _Tree:
+    """The facts of a user's tree; what it does not answer is the nearest release's."""
+
+    def __init__(self, facts: Mapping[str, Mapping[str, Mapping[str, Any]]], nearest: str) -> None:
+        self._facts = facts
+        self._nearest = _Released(nearest)
+
+    def table(self, name: str) -> Mapping[str, Mapping[str, Any]]:
+        """Return a table of the tree; of probes and variables, also those it did not answer."""
+        own = self._facts.get(name, {})
+        if name in ("probes", "environment"):
+            return {**self._nearest.table(name), **own}
+        return own or self._nearest.table(name)
+
+    def entry(self, name: str, entry: str) -> Mapping[str, Any]:
+        """Return one entry of the tree."""
+        return self.table(name).get(entry, {})
+
+    def assumed(self) -> frozenset[str]:
+        """Return the names of the facts that the nearest release answers for the tree."""
+        tables = {name for name in TABLES if not self._facts.get(name)}
+        probes = self._nearest.table("probes").keys() - self._facts.get("probes", {}).keys()
+        return frozenset(tables | {f"probes.{name}" for name in probes})
+
+
 class _Released:
     """The facts of a release, from the tables."""
 
@@ -358,7 +403,7 @@ class _Released:
 
     def table(self, name: str) -> Mapping[str, Mapping[str, Any]]:
         """Return a table as it is in this release."""
-        return Table(name, releases()).of(self.version)
+        return _engine(name).of(self.version)
 
     def entry(self, name: str, entry: str) -> Mapping[str, Any]:
         """Return one entry as it is in this release."""
@@ -387,6 +432,37 @@ def load(version: str) -> Knowledge:
     return Knowledge(release(version), _Released(version))
 
 
+def load_tree(package: Path, nearest: str) -> Knowledge:
+    """Return the knowledge of a tree, read from its source (or from the cache).
+
+    Args:
+        package: the package folder (`…/sglang`).
+        nearest: the release that answers what the tree does not, and whose hand-written behaviour
+            is assumed (`since`).
+    """
+    from specpreflight.engines.sglang.harvest.checkout import read_checkout
+
+    pins = read_pins(package)
+    installed = installed_version(package.parent, "transformers")
+    about = Release(
+        read_version(package) or nearest,
+        None,
+        pins.get("torch"),
+        installed or pins.get("transformers") or release(nearest).transformers,
+        None,
+        pins.get("kernel"),
+    )
+    source = _Tree(read_checkout(package), nearest)
+    return Knowledge(about, source, nearest=nearest, assumed=source.assumed())
+
+
+def knowledge_of(engine: EngineVersion) -> Knowledge:
+    """Return what is known of an identified version: of its tree where one was given."""
+    if engine.path is None:
+        return load(engine.version)
+    return load_tree(Path(engine.path), engine.version)
+
+
 @cache
 def _engine(name: str) -> Table:
     return Table(name, releases())
@@ -404,5 +480,5 @@ def _nearest_transformers(pinned: str | None) -> tuple[str | None, bool]:
         return pinned, True
     if pinned is None or not known:
         return (known[-1] if known else None), False
-    older = [version for version in known if Version(version) <= Version(pinned)]
-    return (older or known)[-1 if older else 0], False
+    older = [version for version in known if release_key(version) <= release_key(pinned)]
+    return (older[-1] if older else known[0]), False

@@ -98,6 +98,8 @@ class _RegistryReader:
         It says `register(type, Class)`, or writes the table behind it, which replaces
         transformers' own class; either may stand in a loop over classes.
         """
+        if b".register(" not in module.source and b"_extra_content" not in module.source:
+            return
         for node in ast.walk(module.tree):
             match node:
                 case ast.Call(

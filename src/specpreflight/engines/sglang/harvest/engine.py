@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from collections.abc import Sequence
 from typing import Any
 
 from specpreflight.engines.sglang.facts import Flag
@@ -24,31 +25,46 @@ from specpreflight.engines.sglang.tables import to_json
 #: Table name -> entry -> key -> value (JSON data); one release of `tables.Table`.
 Facts = dict[str, dict[str, dict[str, Any]]]
 
-#: The tables that `read_engine` fills, each a file of `data/`.
-ENGINE_TABLES = ("flags", "environment", "classes", "drafts", "configs", "registry", "probes")
 #: The tables that `transformers_facts` fills; their releases are those of transformers.
 TRANSFORMERS_TABLES = ("transformers", "model_types")
 
 _FLAG_DEFAULTS: dict[str, Any] = {**Flag._field_defaults, "type": None}
 
 
-def read_engine(tree: SourceTree) -> Facts:
-    """Return the facts of an engine's tree (`…/sglang`)."""
+#: Where the variables are read that decide about launch arguments and configs.
+LAUNCH_FILES = ("*.py", "srt/*.py", "srt/configs/*.py", "srt/utils/*.py", "srt/speculative/*.py")
+EVERY_FILE = ("*.py", "srt/**/*.py")
+
+
+def read_engine(
+    tree: SourceTree,
+    transformers: SourceTree | None = None,
+    environment_files: Sequence[str] = EVERY_FILE,
+) -> Facts:
+    """Return the facts of an engine's tree (`…/sglang`).
+
+    Args:
+        tree: the engine.
+        transformers: what it runs with, to see which model classes it cannot import.
+        environment_files: patterns of the files that are searched for direct reads of variables.
+    """
     # A syntax tree is millions of objects that live until the end: collecting only costs time.
     collecting = gc.isenabled()
     gc.disable()
     try:
-        return _read_engine(tree)
+        return _read_engine(tree, transformers, environment_files)
     finally:
         if collecting:
             gc.enable()
 
 
-def _read_engine(tree: SourceTree) -> Facts:
+def _read_engine(
+    tree: SourceTree, transformers: SourceTree | None, environment_files: Sequence[str]
+) -> Facts:
     return {
         "flags": _flags(tree),
-        "environment": _environment(tree),
-        "classes": _classes(tree),
+        "environment": _environment(tree, environment_files),
+        "classes": _classes(tree, transformers),
         "drafts": _drafts(tree),
         "probes": read_probes(tree),
         **_configs(tree),
@@ -104,10 +120,10 @@ def _flags(tree: SourceTree) -> dict[str, dict[str, Any]]:
     return found
 
 
-def _environment(tree: SourceTree) -> dict[str, dict[str, Any]]:
+def _environment(tree: SourceTree, patterns: Sequence[str]) -> dict[str, dict[str, Any]]:
     """Return the variables; what they share with others of their file and kind is said once."""
     found: dict[str, dict[str, Any]] = {}
-    for name, variable in read_environment(tree).items():
+    for name, variable in read_environment(tree, patterns).items():
         values = {key: to_json(value) for key, value in variable._asdict().items()}
         truth = {key: values[key] for key in ("truthy", "falsy", "on_other")}
         shared = f"@{variable.kind}" + ("" if variable.source == REGISTRY else " read directly")
@@ -122,14 +138,16 @@ def _environment(tree: SourceTree) -> dict[str, dict[str, Any]]:
     return found
 
 
-def _classes(tree: SourceTree) -> dict[str, dict[str, Any]]:
+def _classes(tree: SourceTree, transformers: SourceTree | None) -> dict[str, dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
-    for name, class_ in read_model_classes(tree).items():
+    for name, class_ in read_model_classes(tree, transformers).items():
         found[name] = {"kind": class_.kind, "module": class_.module}
         if class_.form:
             found[name]["form"] = class_.form
         if class_.offers:
             found[name]["offers"] = to_json(class_.offers)
+        if class_.missing:
+            found[name]["missing"] = class_.missing
     return found
 
 

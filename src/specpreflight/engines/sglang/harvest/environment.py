@@ -44,13 +44,10 @@ class _Truth:
 
 
 def read_environment(
-    tree: SourceTree, pattern: str = "srt/**/*.py"
+    tree: SourceTree, patterns: Sequence[str] = ("*.py", "srt/**/*.py")
 ) -> dict[str, EnvironmentVariable]:
-    """Return the engine's variables by name.
-
-    Direct reads are searched in the package's own folder and in the files of `pattern`.
-    """
-    paths = [*sorted(tree.root.glob("*.py")), *sorted(tree.root.glob(pattern))]
+    """Return the engine's variables by name; direct reads are searched in `patterns`."""
+    paths = [path for pattern in patterns for path in tree.files(pattern)]
     reader = _Reader(tree, paths)
     found = {variable.name: variable for variable in reader.direct()}
     found.update((variable.name, variable) for variable in reader.registry())

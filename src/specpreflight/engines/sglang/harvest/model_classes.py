@@ -25,6 +25,8 @@ _OFFERS = {
     "hot_token_id": "hot_token_id",
     "load_lm_head_from_target": "load_lm_head_from_target",
 }
+#: Methods that set attributes for good.
+_SETTERS = frozenset({"__init__", "load_weights"})
 #: Attributes that only a model which generates text sets.
 _GENERATES = frozenset({"logits_processor", "lm_head", "language_model", "llm", "thinker"})
 _GENERATIVE = re.compile("For(CausalLM|ConditionalGeneration)")
@@ -40,13 +42,20 @@ _NOT_GENERATIVE = re.compile(
 )
 
 
-def read_model_classes(tree: SourceTree) -> dict[str, ModelClass]:
-    """Return the registered classes by name."""
+def read_model_classes(
+    tree: SourceTree, transformers: SourceTree | None = None
+) -> dict[str, ModelClass]:
+    """Return the registered classes by name.
+
+    With the `transformers` that is installed, classes whose module needs something that it lacks
+    are marked: the registry leaves them out with a warning.
+    """
     walker = _Walker(tree)
     found = {}
     for module in tree.modules_in("srt/models"):
+        missing = _missing_import(module, tree, transformers) if transformers else None
         for name in _entries(module):
-            found[name] = walker.describe(name, module)
+            found[name] = walker.describe(name, module)._replace(missing=missing)
     return dict(sorted(found.items()))
 
 
@@ -84,6 +93,34 @@ class _Walker:
         return self._known[key]
 
 
+def _missing_import(
+    module: Module, tree: SourceTree, transformers: SourceTree, seen: frozenset[str] = frozenset()
+) -> str | None:
+    """Return what a model's module imports, itself or through other models, that does not exist."""
+    if module.name in seen:
+        return None
+    for statement in module.tree.body:
+        match statement:
+            case ast.ImportFrom(module=str(source), names=names, level=0):
+                if source.startswith("transformers.models."):
+                    origin = transformers.module(source)
+                    for alias in names:
+                        if origin is None or not _has(origin, alias.name):
+                            return f"{source}.{alias.name}"
+                elif source.startswith(f"{tree.package}.srt.models."):
+                    other = tree.module(source)
+                    if other is not None:
+                        found = _missing_import(other, tree, transformers, seen | {module.name})
+                        if found is not None:
+                            return found
+    return None
+
+
+def _has(module: Module, name: str) -> bool:
+    # A package of transformers finds its names when they are asked for.
+    return module.is_package or name in module.definitions or module.imported(name) is not None
+
+
 def _entries(module: Module) -> Iterator[str]:
     """Yield the names in `EntryClass`."""
     node = module.definitions.get("EntryClass")
@@ -110,13 +147,19 @@ def _own_names(node: ast.ClassDef) -> Iterator[str]:
         match statement:
             case ast.FunctionDef(name=name):
                 yield name
-                for inner in ast.walk(statement):
-                    match inner:
-                        case ast.Attribute(
-                            value=ast.Name(id="self"), attr=attribute, ctx=ast.Store()
-                        ):
-                            yield attribute
+                if name in _SETTERS:
+                    yield from _set_on_self(statement.body)
             case ast.Assign(targets=[ast.Name(id=name)]):
                 yield name
             case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr()):
                 yield name
+
+
+def _set_on_self(body: list[ast.stmt]) -> Iterator[str]:
+    """Yield the attributes that statements set on `self`, through branches and loops too."""
+    for statement in body:
+        for target in getattr(statement, "targets", ()):
+            if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name):
+                yield target.attr
+        for part in ("body", "orelse"):
+            yield from _set_on_self(getattr(statement, part, []))

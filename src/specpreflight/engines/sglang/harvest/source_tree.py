@@ -31,6 +31,7 @@ class Module:
 
     name: str
     relative: str
+    source: bytes
     tree: ast.Module
     is_package: bool
     definitions: dict[str, Definition] = field(default_factory=dict)
@@ -65,12 +66,22 @@ class Module:
 
 
 class SourceTree:
-    """A package folder. Files are parsed when they are asked for, each one once."""
+    """A package folder. Files are parsed when they are asked for, each one once.
+
+    `seen` holds every file that was read or listed: what the answers depend on.
+    """
 
     def __init__(self, root: Path) -> None:
         self.root = root
         self.package = root.name
+        self.seen: set[Path] = set()
         self._modules: dict[str, Module | None] = {}
+
+    def files(self, pattern: str) -> list[Path]:
+        """Return the files that match `pattern` below the package, sorted."""
+        found = sorted(self.root.glob(pattern))
+        self.seen.update(found)
+        return found
 
     def module(self, name: str) -> Module | None:
         """Return the module called `name` (dotted, with the package), `None` if there is none.
@@ -92,12 +103,10 @@ class SourceTree:
 
     def modules_in(self, relative: str) -> Iterator[Module]:
         """Yield the modules of a folder (not of its subfolders), by name."""
-        folder = self.root / relative
-        if folder.is_dir():
-            for path in sorted(folder.glob("*.py")):
-                module = self.at(f"{relative}/{path.name}")
-                if module is not None:
-                    yield module
+        for path in self.files(f"{relative}/*.py"):
+            module = self.at(f"{relative}/{path.name}")
+            if module is not None:
+                yield module
 
     def find(self, module: Module, name: str) -> tuple[Module, Definition] | None:
         """Follow `name` from `module` through imports to what defines it, inside this tree."""
@@ -122,13 +131,15 @@ class SourceTree:
             if len(parts) == 1 and not is_package:
                 continue
             try:
-                tree = ast.parse(path.read_bytes())
+                source = path.read_bytes()
+                tree = ast.parse(source)
             except (FileNotFoundError, NotADirectoryError):
                 continue
             except (SyntaxError, ValueError):
                 return None
+            self.seen.add(path)
             relative = path.relative_to(self.root).as_posix()
-            module = Module(name, relative, tree, is_package)
+            module = Module(name, relative, source, tree, is_package)
             _bind(module, tree.body, conditional=False)
             _bind_imports(module, _outside_functions(tree.body), module._top_imports)
             return module

@@ -18,7 +18,6 @@ __all__ = ["PROBES", "Answer", "Probe", "read_probes"]
 
 #: Every probe by the name under which `Knowledge.probe` answers it.
 PROBES: Mapping[str, Probe] = {
-    "arguments.adaptive": arguments.adaptive,
     "arguments.algorithms": arguments.algorithms,
     "arguments.algorithms-any-case": arguments.algorithms_any_case,
     "arguments.draft-revision-default": arguments.draft_revision_default,

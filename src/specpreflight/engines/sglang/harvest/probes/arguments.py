@@ -181,14 +181,6 @@ def pipeline_parallel(tree: SourceTree) -> Answer | None:
     return None
 
 
-def adaptive(tree: SourceTree) -> Answer | None:
-    """Say whether the release knows `--speculative-adaptive`."""
-    module = tree.at("srt/server_args.py")
-    if module is None:
-        return None
-    return Answer("--speculative-adaptive" in read_flags(tree), module.relative)
-
-
 def _pages(tree: SourceTree, *, ngram: bool) -> Answer | None:
     first = None
     evaluator = Evaluator(tree)
