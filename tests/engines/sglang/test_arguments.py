@@ -84,6 +84,7 @@ def real_parser(version):
     for option in options(load(version)):
         given = {"dest": option.dest, "default": option.default}
         if option.action == "help":
+            parser.add_argument(*option.spellings, dest="help", action=_Stored, nargs=0)
             continue
         if option.action in ("store_true", "store_false"):
             given = {"dest": option.dest, "action": option.action}

@@ -158,7 +158,7 @@ def _config_words(config: Mapping[str, Any], knowledge: Knowledge) -> Iterator[s
 
 def _keyed_flags(knowledge: Knowledge) -> Iterator[tuple[str, Flag]]:
     """Yield the flags by the keys a file may use: their attribute, from 0.5.23 any spelling."""
-    for flag in reversed(knowledge.flags.values()):
+    for flag in reversed(list(knowledge.flags.values())):
         if knowledge.since("0.5.23"):
             for spelling in flag.spellings:
                 yield spelling.removeprefix("--").replace("-", "_"), flag
