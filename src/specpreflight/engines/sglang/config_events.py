@@ -138,6 +138,9 @@ def config_event(
 ) -> Event:
     """Return the event for a failure while a config was read."""
     topic, message = topic_of(error)
+    if topic == "context.target-exceeded" and moment.role == "draft":
+        # Up to 0.4.10.post2 the draft's error has the words of the target's.
+        topic = "context.draft-shorter"
     if topic == "architecture.unregistered":
         topic = f"architecture.{moment.role}-unregistered"
     if not values and checkpoint is not None:

@@ -233,7 +233,7 @@ def surroundings(variables: Mapping[str, str], files: Files) -> dict[str, Any]:
     scalar_types = Tokens()
     return {
         "torch": Torch(),
-        "logging.getLogger": lambda *_: logger,
+        "logging.getLogger": Special(lambda evaluator, args, kwargs: logger),
         "transformers.utils.logging.get_logger": lambda *_: logger,
         "sglang.srt.utils.logger": logger,
         "sglang.srt.utils.common.logger": logger,
