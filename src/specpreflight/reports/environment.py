@@ -28,7 +28,7 @@ def render_environment_json(report: EnvironmentReport) -> str:
         "variables": [_variable_data(variable) for variable in report.variables],
         "resolved": dict(reading.resolved),
         "engine_settings": [asdict(setting) for setting in reading.settings],
-        "findings": [_finding_data(finding) for finding in report.findings],
+        "findings": [finding_data(finding) for finding in report.findings],
         "notes": list(report.notes),
     }
     return json.dumps(data, indent=2, ensure_ascii=True) + "\n"
@@ -42,7 +42,8 @@ def _variable_data(variable: ShownVariable) -> dict[str, Any]:
     return data
 
 
-def _finding_data(finding: Finding) -> dict[str, Any]:
+def finding_data(finding: Finding) -> dict[str, Any]:
+    """Return a finding as JSON data."""
     data = asdict(finding)
     for name in ("outcome", "stage", "confidence"):
         data[name] = None if data[name] is None else data[name].value
