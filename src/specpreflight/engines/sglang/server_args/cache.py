@@ -1,8 +1,8 @@
 """Caches beside the GPU's own: hierarchical, offloaded, LMCache; and four-bit KV caches.
 
-Restates `server_args.py:__post_init__` (to 0.5.2), `_handle_hicache`, `_handle_cache_compatibility`,
-`_handle_kv4_compatibility` (0.5.3 to 0.5.18), `arg_groups/hicache_hook.py` and
-`arg_groups/kv_cache_hook.py` (0.5.19 and newer).
+Restates `server_args.py:__post_init__` (to 0.5.2), `_handle_hicache`,
+`_handle_cache_compatibility`, `_handle_kv4_compatibility` (0.5.3 to 0.5.18),
+`arg_groups/hicache_hook.py` and `arg_groups/kv_cache_hook.py` (0.5.19 and newer).
 """
 
 from __future__ import annotations
@@ -15,9 +15,14 @@ from specpreflight.engines.sglang.server_args.state import ServerArgs
 
 
 def fill_page_size_default(args: ServerArgs) -> None:
-    """Give pages of one token where nothing chose another size."""
-    if args.page_size is None:
-        args.set("page_size", 1, "the default")
+    """Fill the page size where neither the user nor a backend has set it."""
+    if args.page_size is not None:
+        return
+    layout = args.environment.get("SGLANG_AITER_KV_CACHE_LAYOUT", "").lower()
+    if args.since("0.5.15") and args.machine.is_rocm and layout == "vectorized_5d":
+        args.set("page_size", 64, "SGLANG_AITER_KV_CACHE_LAYOUT=vectorized_5d")
+        return
+    args.set("page_size", 1, "the default where no backend needs another")
 
 
 def handle_hicache(args: ServerArgs) -> None:

@@ -42,7 +42,7 @@ def check_server_args(args: ServerArgs) -> None:
     )
     if args.since("0.4.9.post3"):
         check_moe_dense_tp_size(args)
-    _check_model_backend(args)
+    args.attempt(_check_model_backend)
     check_lora(args)
     if args.since("0.4.9.post4"):
         _check_mixed_chunk(args)

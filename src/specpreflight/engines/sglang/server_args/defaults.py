@@ -93,9 +93,8 @@ def handle_missing_default_values(args: ServerArgs) -> None:
         args.set("device", device, "the machine's device")
     if args.since("0.5.11"):
         args.set("device", str(args.device).split(":")[0], "the device without its number")
-    if args.since("0.5.7") and not args.since("0.5.14"):
-        if args.mamba_scheduler_strategy == "auto":
-            args.set("mamba_scheduler_strategy", "no_buffer", "what `auto` means here")
+    if args.since("0.5.7") and args.mamba_scheduler_strategy == "auto":
+        args.set("mamba_scheduler_strategy", "no_buffer", "what `auto` means here")
     if args.since("0.5.7"):
         _fill_draft_quantization(args)
 

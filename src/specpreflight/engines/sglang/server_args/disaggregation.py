@@ -47,11 +47,9 @@ def _handle_decode(args: ServerArgs) -> None:
         "disable_radix_cache",
         "disaggregation_mode",
     )
-    if args.since("0.5.11") and not args.since("0.5.14"):
-        if args.mamba_scheduler_strategy == "extra_buffer":
-            args.set(
-                "mamba_scheduler_strategy", "no_buffer", "a decode server uses the chunk cache"
-            )
+    strategy = args.mamba_scheduler_strategy
+    if args.since("0.5.11") and not args.since("0.5.14") and strategy == "extra_buffer":
+        args.set("mamba_scheduler_strategy", "no_buffer", "a decode server uses the chunk cache")
     if args.since("0.5.2") and not args.since("0.5.8"):
         _check_round_robin(args)
 

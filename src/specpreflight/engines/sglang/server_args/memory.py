@@ -113,7 +113,7 @@ def _reserved_mib(args: ServerArgs) -> float | None:
         reserved += (6 if standalone else 2) * _GIB
     if args.enable_dp_attention:
         reserved += 4 * _GIB
-    return reserved
+    return float(reserved)
 
 
 def _reserved_by_sizes(args: ServerArgs, memory: int) -> float:

@@ -155,9 +155,9 @@ def handle_moe_kernel_config(args: ServerArgs) -> None:
         _choose_nvfp4_online_runner(args)
     if args.since("0.5.9") and args.quantization == "mxfp8":
         _choose_mxfp8_runner(args)
-    if args.since("0.5.13") and args.moe_runner_backend == "auto":
-        if args.quantization == "modelopt_fp4" and args.machine.is_sm120:
-            args.set("moe_runner_backend", "flashinfer_cutlass", "modelopt_fp4 on SM120")
+    fp4_on_sm120 = args.quantization == "modelopt_fp4" and args.machine.is_sm120
+    if args.since("0.5.13") and args.moe_runner_backend == "auto" and fp4_on_sm120:
+        args.set("moe_runner_backend", "flashinfer_cutlass", "modelopt_fp4 on SM120")
     runner = args.moe_runner_backend
     rule = next((r for r in reversed(KERNEL_RULES) if _applies(args, r)), None)
     if rule is not None:

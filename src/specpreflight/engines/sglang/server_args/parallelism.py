@@ -23,6 +23,8 @@ def handle_data_parallelism(args: ServerArgs) -> None:
         args.set("enable_dp_lm_head", False, "dp_size is 1")
     if uses_attention_data_parallelism(args):
         _share_prefill(args)
+    if args.since("0.5.18") and args.enable_tp_lm_head_all_to_all is None:
+        args.set("enable_tp_lm_head_all_to_all", _shares_lm_head(args), "a decode server with DP")
     if args.enable_dp_lm_head and not uses_attention_data_parallelism(args):
         said = "Please enable dp attention when setting enable_dp_lm_head. "
         if not args.since("0.4.9.post2"):
@@ -37,6 +39,19 @@ def handle_data_parallelism(args: ServerArgs) -> None:
             "enable_dp_lm_head",
             "enable_dp_attention",
         )
+
+
+def _shares_lm_head(args: ServerArgs) -> bool:
+    """Restate `arg_groups/overrides.py:_tp_lm_head_all_to_all_default` (0.5.18 and newer)."""
+    size = args.attn_dp_size if args.since("0.5.22") else args.dp_size
+    return bool(
+        args.disaggregation_mode == "decode"
+        and uses_attention_data_parallelism(args)
+        and size > 1
+        and args.tp_size == size
+        and args.attn_cp_size == 1
+        and not args.enable_dp_lm_head
+    )
 
 
 def _dp_ranks(args: ServerArgs) -> int:

@@ -119,14 +119,17 @@ class ServerArgs:
         aborted as well.
         """
         for step in steps:
-            try:
-                step(self)
-            except Unknowable as missing:
-                if (missing.fact, missing.why) not in self.unknown:
-                    self.unknown.append((missing.fact, missing.why))
-                for field in fills:
-                    if self._fields.get(field) is None:
-                        self._forgotten[field] = missing
+            self._attempt(step, fills)
+
+    def _attempt(self, step: Callable[[ServerArgs], object], fills: tuple[str, ...]) -> None:
+        try:
+            step(self)
+        except Unknowable as missing:
+            if (missing.fact, missing.why) not in self.unknown:
+                self.unknown.append((missing.fact, missing.why))
+            for field in fills:
+                if self._fields.get(field) is None:
+                    self._forgotten[field] = missing
 
     # What the engine reads besides its own fields
 
@@ -146,12 +149,9 @@ class ServerArgs:
         )
         return config
 
-    def draft_config(self, revision: str | None = None) -> ConfigObject | Event:
+    def draft_config(self, revision: str | None = None) -> ConfigObject | Event | None:
         """Read the draft's config now; the caller decides whether a failure stops the launch."""
-        config = self._checkpoints.draft_config(self, revision)
-        if config is None:
-            raise Unknowable("draft config", "it is not at hand")
-        return config
+        return self._checkpoints.draft_config(self, revision)
 
     def _once(self, what: str, read: Any) -> Any:
         if what not in self._read:

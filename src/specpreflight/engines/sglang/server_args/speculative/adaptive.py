@@ -71,11 +71,6 @@ def unsupported_reason(args: ServerArgs) -> str | None:
         return f"speculative_eagle_topk={topk} (only topk=1 is supported)"
     if uses_attention_data_parallelism(args):
         what = "attention DP" if args.since("0.5.22") else "enable_dp_attention=True"
-        if args.since("0.5.22"):
-            return (
-                f"{what} is not supported (adaptive tier decisions are not synchronized across "
-                "DP ranks)"
-            )
         return (
             f"{what} is not supported (adaptive tier decisions are not synchronized across DP "
             "ranks)"

@@ -9,16 +9,16 @@ from __future__ import annotations
 from typing import Final
 
 from specpreflight.engines.sglang.server_args.speculative.adaptive import handle_adaptive
-from specpreflight.engines.sglang.server_args.speculative.blocks import (
-    RAGGED_VERIFY_MODES,
-    handle_dflash,
-    handle_dspark,
-    ragged_verify_mode,
-)
 from specpreflight.engines.sglang.server_args.speculative.common import (
     limit_running_requests,
     turn_off_mixed_chunk,
     turn_off_overlap,
+)
+from specpreflight.engines.sglang.server_args.speculative.dflash import handle_dflash
+from specpreflight.engines.sglang.server_args.speculative.dspark import (
+    RAGGED_VERIFY_MODES,
+    handle_dspark,
+    ragged_verify_mode,
 )
 from specpreflight.engines.sglang.server_args.speculative.eagle import (
     algorithms,
@@ -113,11 +113,11 @@ def _default_moe_runner(args: ServerArgs) -> None:
                 False,
                 "arguments.draft-moe-runner",
                 "the draft's MoE runner cannot be flashinfer_trtllm in this release",
-                "Currently speculative MoE runner backend doesn't support flashinfer_trtllm, please "
-                "use triton or auto backend for speculative moe runner instead."
+                "Currently speculative MoE runner backend doesn't support flashinfer_trtllm, "
+                "please use triton or auto backend for speculative moe runner instead."
                 if args.since("0.5.10")
-                else "Currently speculative MoE runner backend cannot be flashinfer_trtllm for risk "
-                "in some draft models.",
+                else "Currently speculative MoE runner backend cannot be flashinfer_trtllm for "
+                "risk in some draft models.",
                 "speculative_moe_runner_backend",
             )
         return
@@ -186,6 +186,8 @@ def _is_frozen_kv_draft(args: ServerArgs) -> bool:
     if isinstance(config, Event):
         args.events.append(config)
         return False
+    if config is None:
+        return False
     known = FROZEN_KV_DRAFTS if args.since("0.5.13") else FROZEN_KV_DRAFTS[:1]
     named = config.get("architectures") or []
     return any(name in known for name in named)
@@ -220,9 +222,9 @@ def _check_draft_window(args: ServerArgs) -> None:
                 f"--speculative-draft-window-size must be positive, got {window}.",
                 "speculative_draft_window_size",
             )
-        honoured = ("EAGLE3", "DFLASH")
+        honoured = ["EAGLE3", "DFLASH"]
         if args.since("0.5.21"):
-            honoured = ("EAGLE", "EAGLE3", "DFLASH")  # type: ignore[assignment]
+            honoured.append("EAGLE")
         if args.speculative_algorithm not in honoured:
             args.tell(
                 "arguments.draft-window-unused",

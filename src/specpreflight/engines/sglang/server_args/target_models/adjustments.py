@@ -21,10 +21,8 @@ from specpreflight.engines.sglang.server_args.target_models.deepseek import (
     is_family,
 )
 from specpreflight.engines.sglang.server_args.target_models.gpt_oss import NAME, handle_gpt_oss
-from specpreflight.engines.sglang.server_args.target_models.linear_attention import (
-    find_hybrid,
-    handle_hybrid,
-)
+from specpreflight.engines.sglang.server_args.target_models.hybrid_targets import find_hybrid
+from specpreflight.engines.sglang.server_args.target_models.linear_attention import handle_hybrid
 from specpreflight.engines.sglang.server_args.target_models.llama4 import (
     handle_llama4,
     is_llama4,

@@ -63,9 +63,9 @@ def handle_deepseek(args: ServerArgs) -> None:
         _handle_sparse(args)
     elif args.since("0.5.3.post2") and args.machine.is_sm100 and is_backend_unset(args):
         choose_backend(args, "trtllm_mla", "the default for DeepSeek's MLA on SM100")
-    if args.since("0.5.3.post2") and args.machine.is_sm100:
-        if args.since("0.5.6") or not is_sparse(args):
-            _choose_on_sm100(args)
+    chooses = args.since("0.5.6") or (args.since("0.5.3.post2") and not is_sparse(args))
+    if chooses and args.machine.is_sm100:
+        _choose_on_sm100(args)
     if args.since("0.5.7"):
         _choose_draft_moe_runner(args)
 

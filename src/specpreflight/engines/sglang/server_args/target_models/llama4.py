@@ -56,12 +56,13 @@ def handle_llama4(args: ServerArgs) -> None:
     if args.since("0.5.6") and args.attention_backend is None:
         choose_backend(args, *_default(args))
     _check(args)
-    if args.since("0.5.4.post1") and not args.since("0.5.6"):
-        if args.machine.is_sm100 and args.attention_backend is None:
-            choose_backend(args, "trtllm_mha", "the default for Llama 4 on SM100")
-    if args.since("0.5.4.post2") and args.machine.is_sm100 and args.moe_runner_backend == "auto":
-        if args.quantization in ("fp8", "modelopt_fp8"):
-            args.set("moe_runner_backend", "flashinfer_trtllm", "FP8 Llama 4 on SM100")
+    if not args.machine.is_sm100:
+        return
+    if args.since("0.5.4.post1") and args.attention_backend is None:
+        choose_backend(args, "trtllm_mha", "the default for Llama 4 on SM100")
+    fp8 = args.quantization in ("fp8", "modelopt_fp8")
+    if args.since("0.5.4.post2") and args.moe_runner_backend == "auto" and fp8:
+        args.set("moe_runner_backend", "flashinfer_trtllm", "FP8 Llama 4 on SM100")
 
 
 def _default(args: ServerArgs) -> tuple[str, str]:

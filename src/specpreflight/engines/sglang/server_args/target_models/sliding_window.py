@@ -54,9 +54,9 @@ def handle_multi_layer_mtp(args: ServerArgs) -> None:
             choose_backend(args, "fa4", f"the default for {name} on Blackwell")
         elif args.machine.is_sm90:
             choose_backend(args, "fa3", f"the default for {name} on Hopper")
-    if args.since("0.5.23") and "MiMoV2" in name and is_backend_unset(args):
-        if args.machine.is_sm100:
-            choose_backend(args, "fa4", f"the default for {name} on SM100")
+    mimo_on_sm100 = "MiMoV2" in name and args.machine.is_sm100
+    if args.since("0.5.23") and mimo_on_sm100 and is_backend_unset(args):
+        choose_backend(args, "fa4", f"the default for {name} on SM100")
     if args.speculative_algorithm == "EAGLE":
         args.set("enable_multi_layer_eagle", True, f"{name} has several MTP layers")
         if not args.since("0.5.11") and not args.variable_is_true("SGLANG_ENABLE_SPEC_V2"):
