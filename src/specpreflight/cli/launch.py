@@ -159,13 +159,34 @@ def _values(variables: Sequence[Variable]) -> dict[str, str | None]:
 # Flags
 
 
+def merged_words(command: Command, release: str) -> tuple[str, ...]:
+    """Return the arguments with those of a `--config` file where this release puts them."""
+    if command.config is None:
+        return command.argv
+    if command.engine == "vllm":
+        from specpreflight.sources.engine_config import flag_words
+
+        at = command.argv.index("--config")
+        rest = command.argv[:at] + command.argv[at + 2 :]
+        positional = rest[:1] if rest and not rest[0].startswith("-") else ()
+        return (*positional, *flag_words(command.config), *rest[len(positional) :])
+    from specpreflight.engines.sglang.arguments import ConfigFileError, merge_config
+    from specpreflight.engines.sglang.knowledge import load
+
+    try:
+        return tuple(merge_config(command.argv, command.config, load(release)))
+    except ConfigFileError:
+        return command.argv
+
+
 def _flags(command: Command, engine: str | None) -> dict[str, Any]:
     """Return the flags by the engine's own names; vLLM's JSON values parsed."""
+    words = merged_words(command, _release(command, engine))
     if command.engine == "vllm":
-        flags = canonical_flags(command.argv, _vllm_options(command, engine), underscores=True)
+        flags = canonical_flags(words, _vllm_options(command, engine), underscores=True)
         return {name: _json_value(value) for name, value in flags.items()}
     options = _sglang_options(command, engine)
-    flags = canonical_flags(command.argv, options)
+    flags = canonical_flags(words, options)
     settings = canonical_flags(
         [
             word
@@ -186,34 +207,31 @@ def _json_value(value: Any) -> Any:
     return value
 
 
-def _release(command: Command, engine: str | None) -> str | None:
-    """Return the release whose flags are read, `None` where nothing names one that is known."""
+def _release(command: Command, engine: str | None) -> str:
+    """Return the release whose flags are read: asked for, named by the image, or the newest."""
     from specpreflight.engines.registry import find_engine
 
     name, _, wanted = (engine or "").partition("@")
-    name = name or command.engine or "sglang"
+    found = find_engine(name or command.engine or "sglang")
+    if engine is not None:
+        return found.identify(wanted or None).version
     try:
-        return find_engine(name).identify(wanted or command.engine_version).version
+        return found.identify(command.engine_version).version
     except UsageError:
-        if engine is not None:
-            raise
-        return None
+        return found.identify(None).version
 
 
 def _sglang_options(command: Command, engine: str | None) -> tuple[Option, ...]:
     from specpreflight.engines.sglang.arguments import options_for_words
-    from specpreflight.engines.sglang.knowledge import releases
 
     words = [*command.argv, *("--" + name.lower().replace("_", "-") for name in command.settings)]
-    return options_for_words(words, _release(command, engine) or releases()[-1])
+    return options_for_words(words, _release(command, engine))
 
 
 def _vllm_options(command: Command, engine: str | None) -> tuple[Option, ...]:
     from specpreflight.engines.vllm.knowledge import Knowledge
-    from specpreflight.engines.vllm.releases import identify
 
-    knowledge = Knowledge(_release(command, engine) or identify(None).version)
-    flags = dict.fromkeys(knowledge.flags.values())
+    flags = dict.fromkeys(Knowledge(_release(command, engine)).flags.values())
     known = tuple(
         Option(flag.names, flag.dest, flag.type, flag.action, flag.nargs) for flag in flags
     )

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from specpreflight.models.finding import Origin
 from specpreflight.models.launch import Variable
@@ -62,6 +63,7 @@ class Command:
         notes: what was assumed on the way, one line each.
         settings: flags that are given as variables, by the variable's name (`CONTEXT_LENGTH`);
             a unit or script that is not here turns them into words.
+        config: the content of the YAML file that `--config` names, where it could be read.
     """
 
     engine: str | None
@@ -84,6 +86,7 @@ class Command:
     others: tuple[Command, ...] = ()
     notes: tuple[str, ...] = ()
     settings: Mapping[str, str] = field(default_factory=dict)
+    config: Mapping[str, Any] | None = None
 
     def seen_by_engine(self) -> Mapping[str, Variable]:
         """Return the variables as the engine's process sees them.

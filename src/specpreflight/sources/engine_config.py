@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from specpreflight.sources.entry_points import Entry, engine_of_flags
+from specpreflight.sources.launch_files import LaunchFiles
 from specpreflight.sources.processes import Process, Tracer
-from specpreflight.sources.yaml_text import YamlList, YamlMap
+from specpreflight.sources.yaml_text import YamlList, YamlMap, read_yaml
 
 #: Keys by which a mapping is recognised as one of flags; two are needed.
 _TELLING = re.compile(
@@ -26,6 +27,22 @@ _TELLING = re.compile(
     r"|max-num-batched-tokens|max-running-requests|disable-radix-cache|cuda-graph-.*|dtype"
     r"|hf-overrides|enforce-eager|page-size"
 )
+
+
+def read_config(argv: Sequence[str], files: LaunchFiles) -> tuple[YamlMap | None, str | None]:
+    """Return the content of the file that `--config` names, and its name where it is missing.
+
+    Both engines look for the word `--config` alone; `--config=FILE` is read by neither.
+    """
+    if "--config" not in argv:
+        return None, None
+    at = list(argv).index("--config")
+    name = "".join(argv[at + 1 : at + 2])
+    text = files.read(name) if name else None
+    if text is None:
+        return None, name or None
+    document = next(iter(read_yaml(text, name)), None)
+    return document if isinstance(document, YamlMap) else None, None
 
 
 def is_flag_mapping(value: Any) -> bool:

@@ -104,10 +104,20 @@ def _chosen(tracer: Tracer, form: str, name: str) -> Command:
             lost=tuple(tracer.lost),
             notes=(*command.notes, *tracer.notes),
         )
-        for at, command in enumerate(tracer.commands)
+        for at, command in enumerate(_with_config(found, tracer) for found in tracer.commands)
     ]
     chosen = max(numbered, key=_speculation)
     return replace(chosen, others=tuple(other for other in numbered if other is not chosen))
+
+
+def _with_config(command: Command, tracer: Tracer) -> Command:
+    if "--config" not in command.argv:
+        return command
+    from specpreflight.sources.engine_config import read_config
+
+    config, missing = read_config(command.argv, tracer.files)
+    unresolved = (*command.unresolved, missing) if missing else command.unresolved
+    return replace(command, config=config, unresolved=unresolved)
 
 
 def _speculation(command: Command) -> int:
