@@ -53,6 +53,6 @@ def test_an_unknown_host_is_refused_until_it_is_accepted(server: SshServer, fixe
 
 
 def test_a_scheme_that_is_not_supported() -> None:
-    result = run("history", "ftp://host/draft")
+    result = run("history", "nothing://host/draft")
     assert result.exit_code == 2
-    assert "ftp:// is not supported" in result.stderr
+    assert "Protocol not known" in result.stderr

@@ -24,7 +24,7 @@ from specpreflight.fixes.apply import (
     apply_plans,
 )
 from specpreflight.fixes.plan import FilePlan
-from specpreflight.fixes.storage import LocalStorage
+from specpreflight.storage import LocalStorage
 
 
 def leftovers(directory: Path) -> list[str]:
@@ -219,7 +219,7 @@ def test_journal_folder_that_is_something_else(draft: Path, tmp_path: Path) -> N
 
 
 def test_a_document_without_a_file() -> None:
-    document = parse_document(KIMI, "memory://config.json")
+    document = parse_document(KIMI, "config.json of somewhere")
     with pytest.raises(InputError, match="no local file"):
         apply_plans([FilePlan(document, (), FIXED, ())])
 

@@ -46,11 +46,12 @@ def run_undo(paths: Sequence[str], *, force: bool) -> int:
 def undo_one(path: str, *, force: bool) -> str:
     """Undo the last fix in one checkpoint and return the line that says so."""
     from specpreflight.fixes.undo import undo_last
+    from specpreflight.storage import join_url
 
     storage, directory, file = find_checkpoint(path)
     fix, _ = undo_last(directory, file=file, force=force, storage=storage)
     rules = ", ".join(fix.rules)
-    shown = path if file else f"{path.rstrip('/')}/{fix.file}"
+    shown = path if file else join_url(path, fix.file)
     return f"restored {shown} as it was before the fix of {fix.time} ({rules})"
 
 

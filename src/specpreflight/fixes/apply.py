@@ -102,6 +102,11 @@ def _apply_one(plan: FilePlan, local: Storage) -> Applied:
     document = plan.document
     if is_remote(document.name):
         storage, path = open_storage(document.name)
+        if storage.why_read_only is not None:
+            raise InputError(
+                f"{document.name}: not written: {storage.why_read_only}",
+                hint="apply the diff of --diff by hand",
+            )
     elif document.path is not None:
         storage, path = local, str(document.path)
     else:

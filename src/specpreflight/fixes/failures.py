@@ -21,6 +21,7 @@ _WRITE_REASONS = {
         "the connection broke, the file is as it was or fixed",
         "run it again: what is done is not done twice",
     ),
+    errno.ESTALE: ("the file changed since it was read", "run it again"),
     errno.ENOTDIR: (".specpreflight is there and is no directory", "rename it"),
 }
 

@@ -25,12 +25,12 @@ def read_checkpoint(
 
     Args:
         role: `target` or `draft`.
-        given: a directory, the path of its `config.json`, an `ssh://` URL of either, or a Hub id:
+        given: a directory, the path of its `config.json`, the URL of either, or a Hub id:
             `org/name`, `org/name@revision`, with or without `hf://`.
         revision: the Hub revision to look for; a branch, a tag or a commit.
         find: returns the snapshot folder of a repository and revision, in the cache or from it.
     """
-    if given.startswith(("ssh://", "sftp://")):
+    if "://" in given and not given.startswith("hf://"):
         from specpreflight.sources.remote_checkpoint import read_remote_checkpoint
 
         return read_remote_checkpoint(role, given)

@@ -1,26 +1,24 @@
-"""Read a checkpoint on another machine: its config.json and the names beside it."""
+"""Read a checkpoint on another machine or in a store: its config.json and the names beside it."""
 
 from __future__ import annotations
 
 from specpreflight.documents import Document, parse_document
 from specpreflight.errors import InputError
 from specpreflight.models.checkpoint import Checkpoint, Problem
-from specpreflight.storage import open_storage
+from specpreflight.storage import join_url, open_storage
 
 
 def read_remote_checkpoint(role: str, url: str) -> Checkpoint:
-    """Read the checkpoint of an `ssh://` or `sftp://` URL of its directory or config.json.
+    """Read the checkpoint of a URL (`ssh://`, `s3://`, …) of its directory or config.json.
 
     What is wrong with the checkpoint becomes its `problem`; its weights are not read.
 
     Raises:
-        UsageError: the URL cannot be understood.
-        InputError: the host cannot be reached, or is not the known one.
+        UsageError: the URL cannot be understood, or a package for it is not installed.
+        InputError: the host or store cannot be reached, or is not the known one.
     """
-    storage, path = open_storage(url)
-    is_file = path.endswith(".json")
-    name = url if is_file else f"{url.rstrip('/')}/config.json"
-    file = path if is_file else f"{path.rstrip('/')}/config.json"
+    name = url if url.partition("::")[0].endswith(".json") else join_url(url, "config.json")
+    storage, file = open_storage(name)
     try:
         config = parse_document(storage.read(file, name), name)
         files = tuple(sorted(storage.names(file.rpartition("/")[0] or ".")))

@@ -19,6 +19,11 @@ class Status:
 class Storage(Protocol):
     """Where a checkpoint lives. Paths are absolute; failures are `OSError`."""
 
+    @property
+    def why_read_only(self) -> str | None:
+        """Why no fix is written here; `None` where one may be."""
+        ...
+
     def read(self, path: str, name: str) -> bytes:
         """Return the content of a regular file; `name` is what messages call it.
 

@@ -11,40 +11,49 @@ from specpreflight.storage.ssh_hosts import parse_ssh_url, resolve_settings
 if TYPE_CHECKING:
     from specpreflight.storage.sftp import SftpStorage
 
-_SCHEMES = ("ssh://", "sftp://")
+_SSH = ("ssh://", "sftp://")
 
 _connections: dict[str, SftpStorage] = {}
 
 
 def is_remote(name: str) -> bool:
-    """Return whether a name is the URL of a file on another machine."""
-    return name.startswith(_SCHEMES)
+    """Return whether a name is the URL of a file elsewhere (an id on the Hub is none)."""
+    return "://" in name and not name.startswith("hf://")
 
 
 def open_storage(url: str, *, accept_new: bool = False) -> tuple[Storage, str]:
-    """Return the storage of an `ssh://` or `sftp://` URL, and the path in it.
+    """Return the storage of a URL, and the path in it.
 
     Args:
-        url: where the file is.
-        accept_new: add a host that is not known yet to known_hosts.
+        url: `ssh://`, `sftp://`, or any URL that fsspec knows.
+        accept_new: add a host of SSH that is not known yet to known_hosts.
 
     Raises:
-        UsageError: the URL is none, or the extra `remote` is not installed.
-        InputError: the host cannot be reached, or is not the known one.
+        UsageError: the URL cannot be understood, or a package for it is not installed.
+        InputError: the host or store cannot be reached, or is not the known one.
     """
-    address = parse_ssh_url(url)
-    known = _connections.get(address.origin)
-    if known is not None and known.is_alive:
-        return known, address.path
     try:
+        if not url.startswith(_SSH):
+            from specpreflight.storage.objects import open_objects
+
+            return open_objects(url)
         from specpreflight.storage.sftp import connect
     except ModuleNotFoundError as error:
         raise UsageError(
             f"{url}: needs {error.name}", hint="pip install 'specpreflight[remote]'"
         ) from None
-    storage = connect(resolve_settings(address), accept_new=accept_new)
-    _connections[address.origin] = storage
-    return storage, address.path
+    address = parse_ssh_url(url)
+    known = _connections.get(address.origin)
+    if known is None or not known.is_alive:
+        known = connect(resolve_settings(address), accept_new=accept_new)
+        _connections[address.origin] = known
+    return known, address.path
+
+
+def join_url(url: str, name: str) -> str:
+    """Return the URL of a name below a folder's URL, a chained one (`zip://a::file://b`) too."""
+    first, chained, rest = url.partition("::")
+    return first.rstrip("/") + "/" + name + chained + rest
 
 
 def close_connections() -> None:

@@ -16,6 +16,8 @@ from specpreflight.storage.base import Status
 class LocalStorage:
     """The file system of this machine, every operation flushed to the disk."""
 
+    why_read_only = None
+
     def read(self, path: str, name: str) -> bytes:
         """Return the content of a regular file."""
         return read_bytes(Path(path), name)

@@ -116,6 +116,8 @@ def connect(settings: SshSettings, *, accept_new: bool) -> SftpStorage:
 class SftpStorage:
     """The file system of another machine, as its SFTP server shows it."""
 
+    why_read_only = None
+
     def __init__(self, files: VerifiedSFTP) -> None:
         self._files = files
         self._ftp: paramiko.SFTPClient = files.ftp
