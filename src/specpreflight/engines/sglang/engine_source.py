@@ -37,9 +37,16 @@ _PATCH_MODULES = (
 )
 _PATCHES = ("_patch_rope_parameters_validation", "_patch_layer_types_validation")
 
+#: Turns the context check into a warning.
+OVERRIDE = "SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN"
+
 #: Packages that a plain installation of SGLang lacks.
 _NOT_INSTALLED = frozenset({"vllm", "modelscope", "deep_ep", "mooncake", "aiter"})
 
+#: The variable that lets a context length above the config's pass.
+LONGER_CONTEXT = "SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN"
+
+_UTILITIES = ("sglang.srt.utils", "sglang.srt.utils.common")
 _PLATFORMS = ("is_cuda", "is_hip", "is_cpu", "is_npu", "is_xpu", "is_hpu", "is_musa", "is_mps")
 
 
@@ -86,6 +93,9 @@ class EngineSource(Evaluator):
         settings: the variables that the release declares (`environ.py`).
         platform: `cuda`, `hip`, … as in `sglang.srt.utils.is_cuda`.
         capability: CUDA's, where it is known.
+
+    Attributes:
+        asked_capability: whether the code evaluated so far has looked at the capability.
     """
 
     def __init__(
@@ -102,6 +112,7 @@ class EngineSource(Evaluator):
         platform: str = "cuda",
         capability: tuple[int, int] | None = None,
     ) -> None:
+        self.asked_capability = False
         self.mapping = ConfigMapping()
         self.variables = dict(variables)
         self.transformers_major = int(transformers.split(".")[0])
@@ -117,7 +128,8 @@ class EngineSource(Evaluator):
         known = {
             **surroundings(self.variables, files),
             **transformers_names(self.mapping, self.reader),
-            **_engine_names(platform, capability),
+            **_engine_names(platform),
+            **self._capability_names(capability),
             "sglang.srt.models.registry.ModelRegistry": ModelRegistry(model_classes),
             "transformers.dynamic_module_utils.get_class_from_dynamic_module": Special(
                 self._remote_class
@@ -140,16 +152,15 @@ class EngineSource(Evaluator):
     @contextmanager
     def allowing_longer_context(self) -> Iterator[None]:
         """Evaluate with the override of the context check switched on."""
-        name = "SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN"
-        before = self.variables.get(name)
-        self.variables[name] = "1"
+        before = self.variables.get(OVERRIDE)
+        self.variables[OVERRIDE] = "1"
         try:
             yield
         finally:
             if before is None:
-                del self.variables[name]
+                del self.variables[OVERRIDE]
             else:
-                self.variables[name] = before
+                self.variables[OVERRIDE] = before
 
     def find(self, dotted: str) -> Any:
         """Return what a dotted name stands for."""
@@ -182,6 +193,22 @@ class EngineSource(Evaluator):
         base = self.find("transformers.PretrainedConfig")
         return remote_config_class(base) if isinstance(base, Class) else Opaque("remote code")
 
+    def _capability_names(self, capability: tuple[int, int] | None) -> dict[str, Any]:
+        """Return the engine's questions about the GPU; asking one is noted."""
+
+        def ask(*_: Any) -> Any:
+            self.asked_capability = True
+            return capability or (Opaque("major"), Opaque("minor"))
+
+        def is_sm100(*_: Any) -> Any:
+            return Opaque("is_sm100_supported") if capability is None else ask()[0] == 10
+
+        return {
+            f"{module}.{name}": answer
+            for module in _UTILITIES
+            for name, answer in (("get_device_capability", ask), ("is_sm100_supported", is_sm100))
+        }
+
     def _patch_transformers(self) -> None:
         for module in _PATCH_MODULES:
             for name in _PATCHES:
@@ -190,18 +217,13 @@ class EngineSource(Evaluator):
                     self.call(patch, [], {})
 
 
-def _engine_names(platform: str, capability: tuple[int, int] | None) -> dict[str, Any]:
+def _engine_names(platform: str) -> dict[str, Any]:
     names: dict[str, Any] = {}
-    known = capability or (Opaque("major"), Opaque("minor"))
-    for module in ("sglang.srt.utils", "sglang.srt.utils.common"):
+    for module in _UTILITIES:
         for name in _PLATFORMS:
             answer = name == f"is_{platform}"
             names[f"{module}.{name}"] = lambda answer=answer: answer
         names[f"{module}.is_remote_url"] = _is_remote_url
-        names[f"{module}.get_device_capability"] = lambda *_: known
-        names[f"{module}.is_sm100_supported"] = (
-            Opaque("is_sm100_supported") if capability is None else lambda *_: known[0] == 10
-        )
     for module in (
         "sglang.srt.hf_transformers_utils",
         "sglang.srt.utils.hf_transformers_utils",

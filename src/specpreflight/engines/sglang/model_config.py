@@ -7,15 +7,17 @@ the facts from the object it makes, and says in events what it raises.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from specpreflight.engines.sglang.config_events import Moment, config_event, topic_of
 from specpreflight.engines.sglang.context_length import CONTEXT_LENGTH_KEYS, explain_length
-from specpreflight.engines.sglang.engine_source import EngineSource
+from specpreflight.engines.sglang.engine_source import OVERRIDE, EngineSource
 from specpreflight.engines.sglang.evaluated_config import EvaluatedConfig, text_place
 from specpreflight.engines.sglang.model_facts import ConfigObject, ModelFacts
 from specpreflight.engines.sglang.server_args.state import ServerArgs, Unknowable
 from specpreflight.engines.source.evaluator import Evaluator
+from specpreflight.engines.source.objects import deep_copy
 from specpreflight.engines.source.values import (
     Dtype,
     External,
@@ -26,7 +28,6 @@ from specpreflight.engines.source.values import (
 from specpreflight.models.checkpoint import Checkpoint
 from specpreflight.models.finding import Origin, Stage, Value
 from specpreflight.models.resolved import Event
-
 
 _MODULE = "sglang.srt.configs.model_config"
 
@@ -50,13 +51,13 @@ class ArgumentsView(External):
 
     def __init__(self, args: ServerArgs, replaced: Mapping[str, Any]) -> None:
         self._args = args
-        self._replaced = replaced
+        self.replaced = replaced
         self.read: dict[str, Any] = {}
 
     def attribute(self, evaluator: Evaluator, name: str) -> Any:
         """Return a field; one that only later releases fill is `None`."""
-        if name in self._replaced:
-            return self._replaced[name]
+        if name in self.replaced:
+            return self.replaced[name]
         if name == "_speculative_draft_quantization_explicitly_set":
             return self._args.was_given("speculative_draft_model_quantization")
         if name.startswith("_"):
@@ -64,6 +65,15 @@ class ArgumentsView(External):
         value = field_of(self._args, name)
         self.read[name] = value
         return value
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What `from_server_args` gave, and the fields that it looked at."""
+
+    read: Mapping[str, Any]
+    facts: ModelFacts | None = None
+    error: Raised | None = None
 
 
 class ModelConfigs:
@@ -77,24 +87,16 @@ class ModelConfigs:
     def __init__(self, source: EngineSource, checkpoints: Mapping[str, Checkpoint]) -> None:
         self.source = source
         self.checkpoints = checkpoints
-        self._target: tuple[dict[str, Any], ModelFacts | Event] | None = None
+        self._answers: dict[str, list[_Answer]] = {}
 
     def target_model(self, args: ServerArgs) -> ModelFacts | Event | None:
         """Build the target's `ModelConfig` (`ServerArgs.get_model_config`).
 
-        The engine keeps it, and builds another for its worker; while the arguments that matter
-        stay the same, both are one here. `None`: there is no target to read.
+        `None`: there is no target to read.
         """
         if args.model_path not in self.checkpoints:
             return None
-        if self._target is not None:
-            read, answer = self._target
-            if all(field_of(args, name) == value for name, value in read.items()):
-                return answer
-        view = ArgumentsView(args, {})
-        answer = self._build(args, view, TARGET_READ, args.model_path, {})
-        self._target = (view.read, answer)
-        return answer
+        return self.build(args, TARGET_READ, args.model_path)
 
     def target_config(self, args: ServerArgs) -> ConfigObject | Event | None:
         """Read the target's config without a `ModelConfig` around it (`get_config`)."""
@@ -133,31 +135,44 @@ class ModelConfigs:
         replaced: Mapping[str, Any] | None = None,
         **given: Any,
     ) -> ModelFacts | Event:
-        """Build a `ModelConfig` from the arguments; `given` go to `from_server_args`."""
+        """Build a `ModelConfig` from the arguments; `given` go to `from_server_args`.
+
+        The same arguments give the same answer: the engine builds the target's twice, and where
+        the machine is not known a launch is predicted for several.
+        """
         if moment.role == "draft":
             given = {"model_path": path, "is_draft_model": True, **given}
-        return self._build(args, ArgumentsView(args, replaced or {}), moment, path, given)
+        view = ArgumentsView(args, replaced or {})
+        checkpoint = self.checkpoints.get(path)
+        answer = self._answer(args, view, moment.role, path, given)
+        if answer.facts is not None:
+            return answer.facts
+        assert answer.error is not None
+        values, facts = self._context_values(answer.error, args, answer.read, given)
+        return config_event(answer.error, moment, checkpoint, values, facts)
 
-    def _build(
-        self,
-        args: ServerArgs,
-        view: ArgumentsView,
-        moment: Moment,
-        path: str,
-        given: dict[str, Any],
-    ) -> ModelFacts | Event:
+    def _answer(
+        self, args: ServerArgs, view: ArgumentsView, role: str, path: str, given: dict[str, Any]
+    ) -> _Answer:
+        override = self.source.variables.get(OVERRIDE)
+        key = repr((role, path, sorted(given.items()), sorted(view.replaced.items()), override))
+        for known in self._answers.get(key, ()):
+            if all(field_of(args, name) == value for name, value in known.read.items()):
+                return known
         factory = self.source.get_attribute(
             self.source.find(f"{_MODULE}.ModelConfig"), "from_server_args"
         )
-        checkpoint = self.checkpoints.get(path)
         self.source.log.clear()
         try:
             model = self.source.call(factory, [view], given)
         except Raised as error:
-            values, facts = self._context_values(error, args, view, given)
-            return config_event(error, moment, checkpoint, values, facts)
-        assert isinstance(model, Instance)
-        return self._facts(model, moment.role, path, checkpoint)
+            answer = _Answer(view.read, error=error)
+        else:
+            assert isinstance(model, Instance)
+            facts = self._facts(model, role, path, self.checkpoints.get(path))
+            answer = _Answer(view.read, facts=facts)
+        self._answers.setdefault(key, []).append(answer)
+        return answer
 
     def _facts(
         self, model: Instance, role: str, path: str, checkpoint: Checkpoint | None
@@ -165,13 +180,13 @@ class ModelConfigs:
         config, text = model.attributes["hf_config"], model.attributes["hf_text_config"]
         root = checkpoint.config.root if checkpoint else {}
         place, written = text_place(config, text, root)
-        top = EvaluatedConfig(self.source, config, "", root)
-        inner = EvaluatedConfig(self.source, text, place, written)
+        kept, kept_text = _snapshot(config, text, place)
+        top = EvaluatedConfig(self.source, kept, "", root)
+        inner = EvaluatedConfig(self.source, kept_text, place, written)
         names = top.get("architectures")
 
         def known(name: str) -> Any:
-            value = top.plain(model.attributes.get(name))
-            return value
+            return top.plain(model.attributes.get(name))
 
         dtype = model.attributes.get("dtype")
         derived, key = self._length(text)
@@ -213,14 +228,14 @@ class ModelConfigs:
         return None
 
     def _context_values(
-        self, error: Raised, args: ServerArgs, view: ArgumentsView, given: Mapping[str, Any]
+        self, error: Raised, args: ServerArgs, read: Mapping[str, Any], given: Mapping[str, Any]
     ) -> tuple[tuple[Value, ...], dict[str, Any]]:
         """Return the lengths that disagree: the value of `--context-length`, if it decides."""
         lengths = explain_length(error.message)
         if lengths is None or not topic_of(error)[0].startswith("context."):
             return (), {}
         wanted, derived = lengths
-        by_user = view.read.get("context_length") == wanted and "context_length" not in given
+        by_user = read.get("context_length") == wanted and "context_length" not in given
         values = (
             args.value("context_length")
             if by_user
@@ -276,3 +291,14 @@ class ModelConfigs:
         except Raised as error:
             return config_event(error, moment, self.checkpoints.get(facts.path), (), {})
         return found[1] if isinstance(found, tuple) else str(facts.architecture)
+
+
+def _snapshot(config: Instance, text: Instance, place: str) -> tuple[Instance, Instance]:
+    """Return copies of both objects: up to 0.5.15 reading the draft may rewrite the target's."""
+    kept = deep_copy(config)
+    found = kept
+    for name in place.split("/")[1:]:
+        found = found.attributes.get(name) if isinstance(found, Instance) else None
+    if text is config:
+        return kept, kept
+    return kept, found if place and isinstance(found, Instance) else deep_copy(text)

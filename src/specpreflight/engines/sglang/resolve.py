@@ -32,6 +32,7 @@ from specpreflight.engines.sglang.model_facts import ModelFacts
 from specpreflight.engines.sglang.server_args.machine import Machine, possible_machines
 from specpreflight.engines.sglang.server_args.resolution import resolve_server_args
 from specpreflight.engines.sglang.server_args.state import ServerArgs, Unknowable
+from specpreflight.models.argument_parser import Arguments
 from specpreflight.models.checkpoint import Checkpoint
 from specpreflight.models.finding import STOPPING, Outcome, Stage, Value
 from specpreflight.models.launch import Launch
@@ -70,17 +71,27 @@ def resolve(launch: Launch, knowledge: Knowledge) -> Resolved:
     Where the machine is not known, the launch is predicted for each kind of machine; what they
     agree on is the answer, the rest is listed as unknown.
     """
-    predictions = {
-        machine: predict(launch, knowledge, machine)
-        for machine in possible_machines(launch.hardware)
-    }
+    parsed = parse(launch.argv, knowledge, config=launch.facts.get("config_file"))
+    checkpoints = _checkpoints(launch, parsed.values)
+    predictions: dict[Machine, Prediction] = {}
+    configs: ModelConfigs | None = None
+    for machine in possible_machines(launch.hardware):
+        if configs is None or configs.source.asked_capability:
+            source = open_source(launch, knowledge, machine, checkpoints)
+            configs = ModelConfigs(source, checkpoints)
+        predictions[machine] = predict(launch, knowledge, machine, parsed, configs)
     return _merge(predictions)
 
 
-def predict(launch: Launch, knowledge: Knowledge, machine: Machine) -> Prediction:
+def predict(
+    launch: Launch,
+    knowledge: Knowledge,
+    machine: Machine,
+    parsed: Arguments,
+    configs: ModelConfigs,
+) -> Prediction:
     """Predict what this release does with a launch on one machine."""
     prediction = Prediction()
-    parsed = parse(launch.argv, knowledge, config=launch.facts.get("config_file"))
     for problem in parsed.problems:
         prediction.events.append(
             Event(
@@ -94,11 +105,8 @@ def predict(launch: Launch, knowledge: Knowledge, machine: Machine) -> Predictio
                 facts={"problem": problem},
             )
         )
-    fields = parsed.values
-    checkpoints = _checkpoints(launch, fields)
-    configs = ModelConfigs(open_source(launch, knowledge, machine, checkpoints), checkpoints)
     args = ServerArgs(
-        fields,
+        parsed.values,
         flag_origins(parsed),
         release=knowledge,
         machine=machine,

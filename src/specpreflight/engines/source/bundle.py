@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -66,16 +67,22 @@ class BundledSources:
         return build_module(name, definitions, is_package=is_package)
 
     def _texts(self, name: str, package: str) -> Iterator[tuple[str, str]]:
-        try:
-            data = (self._folder / f"{name}.json").read_bytes()
-        except FileNotFoundError:
-            return
         positions = self._positions[package]
         at = positions[self._versions[package]]
-        for key, runs in json.loads(data).items():
+        for key, runs in _read_table(self._folder / f"{name}.json").items():
             for since, before, text in runs:
                 if positions[since] <= at and (before is None or at < positions[before]):
                     yield key, text
+
+
+@cache
+def _read_table(path: Path) -> dict[str, list[Run]]:
+    """Read a module's file, once a process; one that is not there has no definitions."""
+    try:
+        table: dict[str, list[Run]] = json.loads(path.read_bytes())
+    except FileNotFoundError:
+        return {}
+    return table
 
 
 def nearest_release(folder: Path, package: str, wanted: str | None) -> str:

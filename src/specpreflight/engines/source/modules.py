@@ -11,9 +11,16 @@ import ast
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import count
 from pathlib import Path
 from typing import Protocol
+
+
+@cache
+def _parse(text: str) -> list[ast.stmt]:
+    """Parse a definition once a process: a launch is predicted for several machines."""
+    return ast.parse(text).body
 
 
 @dataclass(eq=False)
@@ -35,7 +42,7 @@ class Definition:
     def statements(self) -> list[ast.stmt]:
         """The statement; a property with a setter has two."""
         if self.parsed is None:
-            self.parsed = ast.parse(self.text).body
+            self.parsed = _parse(self.text)
         return self.parsed
 
     @property
