@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,8 @@ from specpreflight.cli import main
 from specpreflight.fixes.apply import apply_plans
 
 __all__ = ["server", "start"]
+
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "kimi-k2.5-eagle3"
 
 
 def run(*arguments: str) -> Result:
@@ -56,3 +60,39 @@ def test_a_scheme_that_is_not_supported() -> None:
     result = run("history", "nothing://host/draft")
     assert result.exit_code == 2
     assert "Protocol not known" in result.stderr
+
+
+FLAGS = [
+    *("--speculative-algorithm", "EAGLE3"),
+    *("--speculative-num-steps", "3"),
+    *("--speculative-eagle-topk", "1"),
+    *("--speculative-num-draft-tokens", "4"),
+    "--trust-remote-code",
+]
+
+
+def verdict(result: Result) -> str:
+    return str(json.loads(result.stdout)["verdict"]["outcome"])
+
+
+def test_the_draft_on_another_machine_from_crashes_to_starts_and_back(
+    server: SshServer, tmp_path: Path
+) -> None:
+    """The incident, as it was: the draft is on the machine that serves."""
+    shutil.copytree(EXAMPLE / "draft", tmp_path / "draft")
+    original = (tmp_path / "draft" / "config.json").read_bytes()
+    url = server.url(tmp_path / "draft")
+
+    def check(*options: str) -> Result:
+        engine = ("--engine", "sglang@0.5.11", "--no-env", "--format", "json")
+        return run("check", str(EXAMPLE / "target"), url, *engine, *options, "--", *FLAGS)
+
+    before = check()
+    assert (before.exit_code, verdict(before)) == (1, "crashes")
+    assert f"{url}/config.json" in before.stdout
+    fixed = check("--fix")
+    assert (fixed.exit_code, verdict(fixed)) == (0, "starts")
+    assert check("--fix").exit_code == 0
+    assert run("undo", url).exit_code == 0
+    assert (tmp_path / "draft" / "config.json").read_bytes() == original
+    assert verdict(check()) == "crashes"
