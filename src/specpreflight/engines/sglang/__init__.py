@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache, partial
+from typing import TYPE_CHECKING
 
 from specpreflight.engines.base import Arguments
 from specpreflight.models.checkpoint import Checkpoint
 from specpreflight.models.launch import EngineVersion, Launch
 from specpreflight.models.resolved import Resolved
+
+if TYPE_CHECKING:
+    from specpreflight.engines.sglang.knowledge import Knowledge
+    from specpreflight.models.weights import LoaderReport
 
 
 class SGLang:
@@ -46,7 +53,17 @@ class SGLang:
         from specpreflight.engines.sglang.knowledge import knowledge_of
         from specpreflight.engines.sglang.resolve import resolve
 
-        return resolve(launch, knowledge_of(launch.engine))
+        knowledge = knowledge_of(launch.engine)
+        resolved = resolve(launch, knowledge)
+        loader = cache(partial(_trace_loader, launch, knowledge))
+        return replace(resolved, facts={**resolved.facts, "loader": loader})
+
+
+def _trace_loader(launch: Launch, knowledge: Knowledge) -> LoaderReport | None:
+    """Say what becomes of the draft's tensors; asked only by a rule that needs it."""
+    from specpreflight.engines.sglang.loaders import trace_loader
+
+    return trace_loader(launch, knowledge)
 
 
 ENGINE = SGLang()

@@ -43,9 +43,6 @@ OVERRIDE = "SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN"
 #: Packages that a plain installation of SGLang lacks.
 _NOT_INSTALLED = frozenset({"vllm", "modelscope", "deep_ep", "mooncake", "aiter"})
 
-#: The variable that lets a context length above the config's pass.
-LONGER_CONTEXT = "SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN"
-
 _UTILITIES = ("sglang.srt.utils", "sglang.srt.utils.common")
 _PLATFORMS = ("is_cuda", "is_hip", "is_cpu", "is_npu", "is_xpu", "is_hpu", "is_musa", "is_mps")
 

@@ -250,6 +250,8 @@ def surroundings(variables: Mapping[str, str], files: Files) -> dict[str, Any]:
         "pathlib.Path": lambda *parts: FilePath(files, "/".join(str(part) for part in parts)),
         "packaging.version.parse": Version,
         "packaging.version.Version": Version,
+        "numbers.Integral": int,
+        "numbers.Real": (int, float),
         "os.PathLike": type("PathLike", (), {}),
         "copy.deepcopy": deep_copy,
         "copy.copy": lambda value: value,

@@ -81,32 +81,30 @@ class Objects:
 
     def class_attribute(self, cls: Class, name: str) -> Any:
         """Return what a class's own body binds `name` to, `_ABSENT` where it does not."""
-        dotted = f"{cls.module.name}.{cls.name}.{name}"
-        if dotted in self.known:
-            return self.known[dotted]
         if name in cls.attributes:
             return cls.attributes[name]
+        dotted = f"{cls.module.name}.{cls.name}.{name}"
+        if dotted in self.known:
+            found = self.known[dotted]
+        elif name in cls.methods:
+            found = self._method(cls, name)
+        elif name in cls.body:
+            found = self._body_value(cls, name)
+        else:
+            return _ABSENT
+        cls.attributes[name] = found
+        if isinstance(found, Instance):
+            named = self.look_up(found.cls.order, "__set_name__")
+            if isinstance(named, Function):
+                self.call(named, [found, cls, name], {})
+        return found
+
+    def _body_value(self, cls: Class, name: str) -> Any:
         from specpreflight.engines.source.evaluator import Frame
 
-        found = _ABSENT
-        frame = Frame(cls.module, cls.name, {}, cls)
-        for statement in cls.node.body:
-            match statement:
-                case ast.Assign() if any(_is_name(t, name) for t in statement.targets):
-                    found = self.value(statement.value, frame)
-                case ast.AnnAssign() if _is_name(statement.target, name) and statement.value:
-                    found = self.field_default(self.value(statement.value, frame))
-                case _:
-                    continue
-        if name in cls.methods:
-            found = self._method(cls, name)
-        if found is not _ABSENT:
-            cls.attributes[name] = found
-            if isinstance(found, Instance):
-                named = self.look_up(found.cls.order, "__set_name__")
-                if isinstance(named, Function):
-                    self.call(named, [found, cls, name], {})
-        return found
+        statement = cls.body[name]
+        value = self.value(statement, Frame(cls.module, cls.name, {}, cls))
+        return self.field_default(value)
 
     def _method(self, cls: Class, name: str) -> Any:
         from specpreflight.engines.source.evaluator import Frame
@@ -128,8 +126,13 @@ class Objects:
     def look_up(self, order: tuple[Any, ...], name: str) -> Any:
         """Return the first definition of `name` in an order of classes, or `_ABSENT`."""
         for cls in order:
+            if name in cls.attributes:
+                return cls.attributes[name]
+            if name in cls.lacks:
+                continue
             if (found := self.class_attribute(cls, name)) is not _ABSENT:
                 return found
+            cls.lacks.add(name)
         return _ABSENT
 
     def super_of(self, node: ast.Call, frame: Frame) -> Any:
@@ -231,6 +234,7 @@ class Objects:
         """Do `subject.name = value`, with the checks of strict dataclasses."""
         if isinstance(subject, Class):
             subject.attributes[name] = value
+            subject.lacks.discard(name)
         if not isinstance(subject, Instance):
             return
         validate_field(self._evaluator(), subject.cls, name, value)
@@ -263,11 +267,11 @@ class Objects:
         """
         if name == "attribute_map":
             return name
-        mapping = self.look_up(cls.order, "attribute_map")
-        if isinstance(mapping, dict):
-            alias = mapping.get(name, name)
-            return alias if isinstance(alias, str) else name
-        return name
+        if cls.aliases is None:
+            mapping = self.look_up(cls.order, "attribute_map")
+            cls.aliases = mapping if isinstance(mapping, dict) else {}
+        alias = cls.aliases.get(name, name)
+        return alias if isinstance(alias, str) else name
 
     def has_attribute(self, subject: Any, name: str) -> bool | Opaque:
         """Return `hasattr(subject, name)`."""
@@ -506,10 +510,6 @@ def _merge(bases: list[Class]) -> Iterator[Class]:
 
 def _sets(node: ast.FunctionDef, name: str) -> bool:
     return any(ast.unparse(decorator) == f"{name}.setter" for decorator in node.decorator_list)
-
-
-def _is_name(node: ast.expr, name: str) -> bool:
-    return isinstance(node, ast.Name) and node.id == name
 
 
 def _inherits_unknown(cls: Class) -> bool:

@@ -6,6 +6,7 @@ import ast
 import builtins
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -58,7 +59,8 @@ class Function:
 class Class:
     """A class of the evaluated source; its body is evaluated name by name, when asked for.
 
-    `node` is the class without its methods, which are in `methods`.
+    `node` is the class without its methods, which are in `methods`. `aliases` is its attribute
+    map once it was looked at; `lacks` names attributes that it was found not to define itself.
     """
 
     name: str
@@ -68,6 +70,22 @@ class Class:
     methods: Mapping[str, Definition]
     attributes: dict[str, Any] = field(default_factory=dict)
     order: tuple[Any, ...] = ()
+    aliases: Mapping[str, Any] | None = None
+    lacks: set[str] = field(default_factory=set)
+
+    @cached_property
+    def body(self) -> dict[str, ast.expr]:
+        """What the body assigns, by name; the last assignment counts."""
+        found: dict[str, ast.expr] = {}
+        for statement in self.node.body:
+            if isinstance(statement, ast.AnnAssign):
+                if isinstance(statement.target, ast.Name) and statement.value is not None:
+                    found[statement.target.id] = statement.value
+            elif isinstance(statement, ast.Assign):
+                for target in statement.targets:
+                    if isinstance(target, ast.Name):
+                        found[target.id] = statement.value
+        return found
 
     def __repr__(self) -> str:
         return f"<class '{self.module.name}.{self.name}'>"
