@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from broken_checkpoints import TWINS, Twin
 from make_checkpoints import Draft, eagle3_specforge, llama_target
 from packaging.version import Version
 
-from specpreflight.engines.sglang.loaders import loader_fact
+from specpreflight.engines.sglang.loaders import trace_loader
 from specpreflight.models.finding import Finding
 from specpreflight.models.launch import EngineVersion, Launch
 from specpreflight.models.resolved import Resolved
@@ -52,7 +53,9 @@ def launch_with(
         draft=None if draft == target else read_checkpoint("draft", str(draft)),
         flags={"speculative-algorithm": algorithm, **flags},
     )
-    return launch, Resolved({}, (), facts={"loader": loader_fact(launch, Release(release))})
+    return launch, Resolved(
+        {}, (), facts={"loader": cache(partial(trace_loader, launch, Release(release)))}
+    )
 
 
 def write_pair(directory: Path, draft: Draft | None = None, target: Draft | None = None):

@@ -7,9 +7,8 @@ names, shapes and dtypes of the headers decide.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from functools import cache
 from typing import Any, Final
 
 from specpreflight.engines.sglang.loaders.dense import (
@@ -128,28 +127,28 @@ def _reservations(quantization: Quantization, flags: Mapping[str, Any]) -> Itera
         yield "shapes are those of one rank without tensor parallelism"
 
 
-def loader_fact(launch: Launch, knowledge: Any) -> Callable[[], LoaderReport | None]:
-    """Return what `Resolved.facts["loader"]` holds: the report, made when a rule asks for it.
+def trace_loader(launch: Launch, knowledge: Any) -> LoaderReport | None:
+    """Say what becomes of the tensors of a launch's draft.
 
-    It is `None` where the launch does not speculate with a checkpoint, or its tensors can't be
-    seen.
+    `None`: the launch does not speculate with a checkpoint, or its tensors can't be seen.
     """
+    own = launch.draft is None or launch.draft.given == _given(launch.target)
+    draft = launch.target if own else launch.draft
+    algorithm = launch.flags.get("speculative-algorithm")
+    if draft is None or not isinstance(algorithm, str) or algorithm.upper() == "NGRAM":
+        return None
+    if own and algorithm.upper() == "STANDALONE":
+        return None
+    table = weights_of(draft)
+    if table is None or table.unseen:
+        return None
+    return load_report(
+        draft, None if own else launch.target, algorithm, knowledge, table, launch.flags
+    )
 
-    @cache
-    def report() -> LoaderReport | None:
-        own = launch.draft is not None and launch.draft is not launch.target
-        draft = launch.draft if own else launch.target
-        algorithm = launch.flags.get("speculative-algorithm")
-        table = weights_of(draft)
-        if draft is None or table is None or table.unseen or not isinstance(algorithm, str):
-            return None
-        if not own and algorithm.upper() in ("NGRAM", "STANDALONE"):
-            return None
-        return load_report(
-            draft, launch.target if own else None, algorithm, knowledge, table, launch.flags
-        )
 
-    return report
+def _given(checkpoint: Checkpoint | None) -> str | None:
+    return None if checkpoint is None else checkpoint.given
 
 
 def draft_architecture(root: Mapping[str, Any], knowledge: Any) -> str:
