@@ -68,6 +68,7 @@ def predict(case: Mapping[str, Any], version: str, root: Path) -> dict[str, Any]
     return {
         "stage": None if first is None else first.stage,
         "event": first,
+        "said": None if first is None else _masked(first.engine_message, target, draft),
         "method": resolved.value("method"),
         "num_speculative_tokens": resolved.value("num_speculative_tokens"),
         "runner": resolved.value("model_runner"),
@@ -91,10 +92,15 @@ def differences(predicted: Mapping[str, Any], verdict: Mapping[str, Any]) -> Ite
     for name in (*FIELDS, "draft_architecture"):
         if recorded.get(name) is not None and predicted[name] != recorded[name]:
             yield name
-    event = predicted["event"]
-    said = (verdict["message"] or "").partition("\n")[0]
-    if event is not None and said[:80] not in (event.engine_message or ""):
+    said = (verdict["message"] or "").partition("\n")[0].partition(" Supported architectures")[0]
+    if predicted["said"] is not None and said[:80] not in predicted["said"]:
         yield "message"
+
+
+def _masked(message: str | None, target: Path, draft: Path) -> str:
+    """Return a message with the scratch paths written as the oracle writes them."""
+    text = (message or "").replace(str(target), "<TARGET>")
+    return text.replace(str(draft), "<DRAFT>")
 
 
 def _write(folder: Path, case: Mapping[str, Any], role: str) -> Path:
@@ -139,7 +145,7 @@ def compare(
         for field in differences(predicted, verdict):
             if field in ("stage", "message"):
                 event = predicted["event"]
-                said = None if event is None else f"{event.topic}: {event.engine_message}"
+                said = None if event is None else f"{event.topic}: {predicted['said']}"
                 yield verdict["id"], field, said, f"{verdict['stage']}: {verdict['message']}"
             else:
                 yield verdict["id"], field, predicted[field], verdict["resolved"].get(field)
@@ -148,7 +154,10 @@ def compare(
 def read_oracle(
     folder: Path, versions: list[str]
 ) -> tuple[dict[str, Any], dict[str, list[dict[str, Any]]]]:
-    """Return the cases by id, and the verdicts by version, of an oracle's folder."""
+    """Return the cases by id, and the verdicts by version, of an oracle's folder or golden file."""
+    if folder.is_file():
+        cases, verdicts = read_golden(folder)
+        return cases, {name: verdicts[name] for name in versions or verdicts}
     listed = json.loads((folder / "cases.json").read_text())["cases"]
     names = versions or sorted(path.stem for path in (folder / "verdicts").glob("*.json"))
     return {case["id"]: case for case in listed}, {
@@ -157,57 +166,60 @@ def read_oracle(
     }
 
 
+#: What a golden verdict holds beside the stage, in this order.
+_GOLDEN = (*FIELDS, "draft_architectures", "message")
+
+
 def read_golden(file: Path) -> tuple[dict[str, Any], dict[str, list[dict[str, Any]]]]:
     """Return cases and verdicts from the compact form that `write_golden` makes."""
     stored = json.loads(file.read_text())
-    configs = stored["configs"]
+    configs, kinds = stored["configs"], stored["kinds"]
     cases = {}
     for name, case in stored["cases"].items():
         cases[name] = {"id": name, **case}
         for role in ("target_config", "draft_config"):
             if role in case:
                 cases[name][role] = configs[case[role]]
-    verdicts = {
-        version: [
-            {"id": name, "stage": stage, "message": message, "resolved": resolved}
-            for name, (stage, message, resolved) in of_version.items()
-        ]
-        for version, of_version in stored["verdicts"].items()
-    }
+    verdicts: dict[str, list[dict[str, Any]]] = {}
+    for version, numbers in stored["verdicts"].items():
+        verdicts[version] = []
+        for name, number in zip(cases, numbers, strict=True):
+            stage, *found = kinds[number]
+            resolved = dict(zip(_GOLDEN, found, strict=True))
+            message = resolved.pop("message")
+            verdict = {"id": name, "stage": stage, "message": message, "resolved": resolved}
+            verdicts[version].append(verdict)
     return cases, verdicts
 
 
 def write_golden(
     file: Path, cases: Mapping[str, Any], verdicts: Mapping[str, list[dict[str, Any]]]
 ) -> None:
-    """Write cases and verdicts compactly: each config once, of a verdict what is compared."""
+    """Write cases and verdicts compactly: each config and each kind of verdict once."""
     configs: list[Any] = []
+    kinds: list[Any] = []
     kept = {}
     for name, case in cases.items():
         entry = {
             key: value
             for key, value in case.items()
-            if key not in ("id", "kind", "note", "tags") and value not in (None, {}, [])
+            if key not in ("id", "kind", "note", "tags")
+            and value is not None
+            and (value or key not in ("flags", "env"))
         }
         for role in ("target_config", "draft_config"):
             if role in entry:
-                if entry[role] not in configs:
-                    configs.append(entry[role])
-                entry[role] = configs.index(entry[role])
+                entry[role] = _number(configs, entry[role])
         kept[name] = entry
-    fields = (*FIELDS, "draft_architectures")
     stored = {
         "configs": configs,
         "cases": kept,
+        "kinds": kinds,
         "verdicts": {
-            version: {
-                verdict["id"]: [
-                    verdict["stage"],
-                    (verdict["message"] or "")[:120],
-                    {key: verdict["resolved"][key] for key in fields if key in verdict["resolved"]},
-                ]
-                for verdict in of_version
-            }
+            version: [
+                _number(kinds, _essence(verdict))
+                for verdict in sorted(of_version, key=lambda each: list(kept).index(each["id"]))
+            ]
             for version, of_version in verdicts.items()
         },
     }
@@ -216,6 +228,21 @@ def write_golden(
         for key, value in stored.items()
     ]
     file.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+
+
+def _number(known: list[Any], item: Any) -> int:
+    """Return the index of an item in a list, which gets it if it is new."""
+    if item not in known:
+        known.append(item)
+    return known.index(item)
+
+
+def _essence(verdict: Mapping[str, Any]) -> list[Any]:
+    """Return what is compared of a recorded verdict; an early stop resolved little."""
+    resolved = verdict["resolved"] if verdict["stage"] != "args" else {}
+    message = (verdict["message"] or "").partition("\n")[0]
+    message = message.partition(" Supported architectures")[0][:80]
+    return [verdict["stage"], *(resolved.get(name) for name in _GOLDEN[:-1]), message]
 
 
 def main() -> None:

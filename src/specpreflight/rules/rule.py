@@ -75,15 +75,16 @@ def rule_of_events(
     topics: tuple[str, ...],
     remedies: Mapping[str, tuple[Remedy, ...]],
     engines: tuple[str, ...] = ("sglang",),
+    notes: bool = False,
 ) -> Rule:
-    """Return a rule that reports its events, as far as they do harm, as the engine words them.
+    """Return a rule that reports its events as the engine words them, and has nothing to add.
 
-    `remedies` maps a topic to its ways out; the rule has nothing else to add.
+    `remedies` maps a topic to its ways out. Events that do no harm are reported with `notes`.
     """
 
     def check(launch: Launch, resolved: Resolved) -> Iterator[Finding]:
         for order, event in rule.events(resolved):
-            if SEVERITY_OF_OUTCOME[event.outcome] is not Severity.NOTE:
+            if notes or SEVERITY_OF_OUTCOME[event.outcome] is not Severity.NOTE:
                 yield report_event(rule, order, event, remedies=remedies.get(event.topic, ()))
 
     rule = Rule(name, summary, since, check, engines=engines, topics=topics)

@@ -190,7 +190,8 @@ def _speculative_json(
         return None
     if given is not None and not isinstance(given, dict):
         kind = type(given).__name__
-        method = "items" if knowledge.since("0.26.0") else "update"
+        read = ("0.26.0", "items"), ("0.15.0", "update"), ("0.11.0", "method"), ("0", "get")
+        method = next(name for since, name in read if knowledge.since(since))
         record.refuse(
             "arguments.speculative-not-an-object",
             Stage.ARGUMENTS,

@@ -92,7 +92,7 @@ def _report_keys(record: Record, keys: Keys) -> None:
             "arguments.speculative-key-ignored",
             Outcome.DEGRADES,
             Stage.ARGUMENTS,
-            f"vLLM drops the key `{ignored.key}` of the speculative config without a word",
+            f"vLLM drops the unknown key `{ignored.key}` of the speculative config without a word",
             source="config/speculative.py:SpeculativeConfig",
             values=(speculative_value(ignored.key, keys.given.get(ignored.key)),),
             facts={"key": ignored.key, "suggestion": ignored.suggestion},

@@ -87,6 +87,7 @@ def validate(given: Mapping[str, Any], knowledge: Knowledge) -> Keys:
             near = _near(key, fields)
             if knowledge.since("0.16.0"):
                 message = f"unknown key `{key}` in the speculative config"
+                message += "" if near is None else f"; is `{near}` meant?"
                 problems.append(KeyProblem(key, message, "Unexpected keyword argument", near))
             else:
                 ignored.append(IgnoredKey(key, near))

@@ -15,8 +15,9 @@ error comes earlier. `SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN` (true, 1, yes o
 `max_position_embeddings` in memory, earlier ones leave its rotary table short.
 
 vLLM gives the draft the lesser of both lengths. Its runner V1 (0.11.0 on) stops drafting for a
-whole batch as soon as one sequence in it is longer than the draft. Runner V2 drafts on, past the end of
-the draft's rotary table; from 0.33.0 on the draft's `max_position_embeddings` is raised in memory.
+whole batch as soon as one sequence in it is longer than the draft. Runner V2 drafts on, past the
+end of the draft's rotary table; from 0.33.0 on the draft's `max_position_embeddings` is raised in
+memory.
 
 ## Example
 Kimi-K2.5 (262144, inside `text_config`) with an EAGLE-3 draft that says 131072.
