@@ -33,6 +33,7 @@ _WRAPPERS = frozenset({"env", "sudo", *_CONTAINER_TOOLS, *_SANDBOXES, *SHELLS, "
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=", re.ASCII)
 _MENTION = re.compile(r"\b(sglang|vllm)\b")
 _DEEPEST = 8
+_MOST_PROCESSES = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +74,13 @@ class Tracer:
     notes: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
     written: dict[str, str] = field(default_factory=dict)
+    _followed: int = 0
 
     def follow(self, process: Process) -> bool:
         """Follow a process; say whether an engine launch was found in it."""
         before = len(self.commands)
-        if process.words and process.depth < _DEEPEST:
+        self._followed += 1
+        if process.words and process.depth < _DEEPEST and self._followed < _MOST_PROCESSES:
             self._follow(replace(process, depth=process.depth + 1))
         return len(self.commands) > before
 

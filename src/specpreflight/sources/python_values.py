@@ -44,7 +44,7 @@ _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "dict": dict,
     "sorted": sorted,
     "repr": repr,
-    "range": lambda *ends: list(range(*ends))[:1000],
+    "range": lambda *ends: list(range(*ends)[:1000]),
     "max": max,
     "min": min,
     "enumerate": lambda items: list(enumerate(items)),
@@ -85,10 +85,19 @@ _METHODS: Mapping[type, frozenset[str]] = {
 }
 
 
+#: A list or text that is repeated to more than this is no command line.
+_LARGEST = 1_000_000
+
+
 class Unknown(str):
     """The marker of a value that is not known."""
 
     __slots__ = ()
+
+
+def _size(value: Any) -> int:
+    """Return how often a value repeats another, or how long it is."""
+    return abs(value) if isinstance(value, int) else len(value) if hasattr(value, "__len__") else 1
 
 
 def unknown(node: ast.AST) -> Unknown:
@@ -208,6 +217,8 @@ class Values:
         left, right = self.of(node.left), self.of(node.right)
         if isinstance(node.op, ast.Div) and isinstance(left, str):
             return posixpath.join(left, str(right))
+        if isinstance(node.op, ast.Mult) and _size(left) * _size(right) > _LARGEST:
+            return unknown(node)
         do = _OPERATORS.get(type(node.op))
         both_text = isinstance(left, str) and isinstance(right, str)
         if do is None or (not both_text and isinstance(left, Unknown)):

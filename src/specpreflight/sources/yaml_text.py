@@ -13,6 +13,8 @@ from typing import Any
 from specpreflight.errors import InputError
 
 _DIRECTIVE_LINE = re.compile(r"^[ \t]*\{\{-?.*?-?\}\}[ \t]*$", re.MULTILINE)
+#: More than any manifest has; aliases of aliases grow without end.
+_MOST_VALUES = 300_000
 _TEMPLATE = re.compile(r"\{\{-?\s*(.*?)\s*-?\}\}")
 
 
@@ -73,8 +75,12 @@ class _Builder:
     def __init__(self, yaml: Any) -> None:
         self._yaml = yaml
         self._loader = yaml.SafeLoader("")
+        self._values = 0
 
     def value(self, node: Any) -> Any:
+        self._values += 1
+        if self._values > _MOST_VALUES:
+            raise self._yaml.YAMLError("its aliases expand to too many values")
         if isinstance(node, self._yaml.MappingNode):
             return self._mapping(node)
         if isinstance(node, self._yaml.SequenceNode):

@@ -22,7 +22,7 @@ _BINARY: tuple[dict[str, Callable[[int, int], int]], ...] = (
         "<=": lambda a, b: int(a <= b),
         ">=": lambda a, b: int(a >= b),
     },
-    {"<<": lambda a, b: a << b, ">>": lambda a, b: a >> b},
+    {"<<": lambda a, b: a << (b & 63), ">>": lambda a, b: a >> (b & 63)},
     {"+": lambda a, b: a + b, "-": lambda a, b: a - b},
     {"*": lambda a, b: a * b, "/": lambda a, b: _divide(a, b), "%": lambda a, b: _modulo(a, b)},
 )
@@ -91,12 +91,17 @@ class _Evaluation:
             return self._power()
         value = self._binary(level + 1)
         while operator := self._accept(*_BINARY[level]):
-            value = _BINARY[level][operator](value, self._binary(level + 1))
+            value = _wrapped(_BINARY[level][operator](value, self._binary(level + 1)))
         return value
 
     def _power(self) -> int:
         base = self._unary()
-        return base ** self._power() if self._accept("**") else base
+        if not self._accept("**"):
+            return base
+        exponent = self._power()
+        if exponent < 0 or exponent > 4096:
+            raise UnknownValueError("**")
+        return _wrapped(base**exponent)
 
     def _unary(self) -> int:
         if operator := self._accept("!", "~", "-", "+", "++", "--"):
@@ -143,6 +148,11 @@ class _Evaluation:
     def _store(self, name: str, value: int) -> int:
         self._write(name, str(value))
         return value
+
+
+def _wrapped(value: int) -> int:
+    """Return a number as 64 bits hold it."""
+    return (value + 2**63) % 2**64 - 2**63
 
 
 def _divide(first: int, second: int) -> int:

@@ -14,6 +14,7 @@ from specpreflight.sources.shell.variables import reveal
 if TYPE_CHECKING:
     from specpreflight.sources.shell.interpreter import Shell
 
+_LONGEST_SEQUENCE = 10_000
 Argument = str | Assignment
 Builtin = Callable[["Shell", Sequence[Argument]], bool]
 
@@ -73,7 +74,7 @@ def _printf(shell: Shell, arguments: Sequence[Argument]) -> bool:
 
 def _formatted(template: str, words: list[str]) -> str:
     """Apply a printf format as often as it takes to use up the words."""
-    directive = re.compile(r"%(?:%|([-+ #0]*\d*(?:\.\d+)?)([sdiuxXofFeEgGbqc]))")
+    directive = re.compile(r"%(?:%|([-+ #0]*\d{0,3}(?:\.\d{1,3})?)([sdiuxXofFeEgGbqc]))")
     shown = []
     while True:
         used = False
@@ -449,6 +450,8 @@ def _seq(words: list[str], text: str) -> str | None:
     if step == 0:
         return None
     values = range(first, last + (1 if step > 0 else -1), step)
+    if len(values) > _LONGEST_SEQUENCE:
+        return None
     return separator.join(map(str, values)) + "\n" if values else ""
 
 

@@ -25,6 +25,9 @@ from specpreflight.sources.shell.syntax import (
 from specpreflight.sources.shell.variables import Variables, is_marker, protect
 
 _DEFAULT_IFS = " \t\n"
+#: No launch has more words; `{1..1000000}` stands for a mistake.
+_MOST_WORDS = 10_000
+_MOST_BRACES = 8
 _OPERATION = re.compile(r":?[-=+?]|##?|%%?|//?#?%?|\^\^?|,,?|@|:")
 _RANGE = re.compile(r"(-?\d+)\.\.(-?\d+)(?:\.\.(-?\d+))?|([a-zA-Z])\.\.([a-zA-Z])")
 
@@ -71,6 +74,8 @@ class Expansion:
         for word in words:
             for parts in _expand_braces(list(word.parts)):
                 found.extend(self._split(parts))
+                if len(found) > _MOST_WORDS:
+                    return found
         return found
 
     def text(self, word: Word) -> str:
@@ -415,7 +420,7 @@ def _expand_braces(parts: list[Part]) -> list[list[Part]]:
             characters.extend(part.text)
         else:
             characters.append(part)
-    if "{" not in characters:
+    if not 0 < characters.count("{") <= _MOST_BRACES:
         return [parts]
     return [_rejoined(found) for found in _brace_alternatives(characters)]
 
@@ -462,6 +467,8 @@ def _alternatives(
     first, last, step, letter, other = match.groups()
     low, high = (int(first), int(last)) if first else (ord(letter), ord(other))
     stride = abs(int(step or 1)) or 1
+    if abs(high - low) // stride > _MOST_WORDS:
+        return None
     numbers = range(low, high + 1, stride) if low <= high else range(low, high - 1, -stride)
     return [list(str(number) if first else chr(number)) for number in numbers]
 

@@ -151,6 +151,8 @@ class Shell:
                 self.execute(node)
         except ShellSyntaxError as error:
             self.note(f"line {error.line}: bash stops here with a syntax error: {error.message}")
+        except RecursionError:
+            self.note(f"line {line}: nested too deeply to be followed")
 
     def note(self, text: str) -> None:
         """Remember something the reader should know, once."""

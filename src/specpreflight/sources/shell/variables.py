@@ -12,6 +12,8 @@ from specpreflight.models.launch import Variable
 #: Always set in a login; never taken as empty although a script assigns them.
 _EVERYWHERE = frozenset({"PATH", "HOME", "USER", "PWD", "HOSTNAME", "SHELL", "LANG", "TERM"})
 
+#: What the kernel takes as one argument (MAX_ARG_STRLEN); a value that doubles in a loop ends here.
+_LONGEST_VALUE = 131_072
 _MARKER = re.compile(r"\$\{\w+\}")
 
 # Blanks inside the marker of an unknown command must not split a word. They stand for themselves
@@ -101,6 +103,8 @@ class Variables:
         cell = self.find(name)
         if cell is None:
             cell = self.scopes[0][name] = Cell(None)
+        if isinstance(value, str):
+            value = value[:_LONGEST_VALUE]
         cell.value, cell.path, cell.line = value, path, line
         cell.exported |= self.export_all
         return cell
