@@ -64,7 +64,18 @@ def parse(
     words = list(argv)
     if config is not None:
         words = merge_config(words, config, knowledge)
-    return parse_arguments(words, options(knowledge), converters=_CONVERTERS, python=python)
+    parsed = parse_arguments(words, options(knowledge), converters=_CONVERTERS, python=python)
+    return replace(parsed, values={**parsed.values, **_undecided(parsed, knowledge)})
+
+
+def _undecided(parsed: Arguments, knowledge: Knowledge) -> dict[str, None]:
+    """Return the bare flags whose default is neither true nor false (`enable_lora`)."""
+    given = {each.option.dest for each in parsed.given}
+    return {
+        flag.dest: None
+        for flag in knowledge.flags.values()
+        if flag.action == "store_true" and flag.default is None and flag.dest not in given
+    }
 
 
 @lru_cache(maxsize=8)
