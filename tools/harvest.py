@@ -41,6 +41,7 @@ from specpreflight.engines.sglang.tables import DATA
 OLDEST = Version("0.4.6.post5")
 INDEX = "https://pypi.org/simple"
 _WIDEST = 118
+_IN_ORDER = frozenset({"configs", "transformers"})
 _ABSENT = object()
 
 
@@ -189,9 +190,11 @@ def _runs(column: dict[str, Any], order: list[str]) -> list[list[Any]]:
 def _write(path: Path, columns: dict[str, dict[str, dict[str, Any]]], order: list[str]) -> None:
     entries = []
     for entry, keys in sorted(columns.items()):
+        # Fields of config classes keep the order in which they are declared (and checked).
+        ordered = keys.items() if path.stem in _IN_ORDER else sorted(keys.items())
         lines = [
             f"  {_dump(key)}: {_lay_out(runs)}"
-            for key, column in keys.items()
+            for key, column in ordered
             if (runs := _runs(column, order))
         ]
         if lines:

@@ -110,6 +110,21 @@ def test_what_depends_on_run_time_is_unknown(tmp_path, expression):
     assert flag.choices is UNKNOWN
 
 
+def test_choices_are_followed_through_star_imports(tmp_path):
+    files = {
+        "srt/utils/__init__.py": "from sglang.srt.utils.common import *\n",
+        "srt/utils/common.py": "MODULES = ['q_proj']\nALL = 'all'\n",
+        "srt/server_args.py": """
+            from sglang.srt.utils import ALL, MODULES
+
+            class ServerArgs:
+                def add_cli_args(parser):
+                    parser.add_argument("--modules", choices=MODULES + [ALL])
+            """,
+    }
+    assert read_flags(write_tree(tmp_path, files))["--modules"].choices == ("q_proj", "all")
+
+
 @pytest.mark.parametrize("text", ["", "class ServerArgs: pass", "class ServerArgs(:", "x = \0"])
 def test_a_tree_without_options_has_none(tmp_path, text):
     assert read_flags(write_tree(tmp_path, {"srt/server_args.py": text})) == {}

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,7 @@ class Table:
         """Return every entry as it is in `release`; entries without a key there are left out."""
         position = self._positions[release]
         found = {}
-        for entry, keys in json.loads(self._read()).items():
+        for entry, keys in self._entries.items():
             chosen = self._choose(keys, position)
             if chosen:
                 found[entry] = chosen
@@ -54,7 +55,7 @@ class Table:
 
     def runs(self) -> Iterator[tuple[str, str, Run]]:
         """Yield every (entry, key, run) of the table."""
-        for entry, keys in json.loads(self._read()).items():
+        for entry, keys in self._entries.items():
             for key, runs in keys.items():
                 for run in runs:
                     yield entry, key, (run[0], run[1], run[2])
@@ -70,6 +71,10 @@ class Table:
                     found[key] = value
                 break
         return found
+
+    @cached_property
+    def _entries(self) -> dict[str, dict[str, list[list[Any]]]]:
+        return dict(json.loads(self._read()))
 
     def _read(self) -> bytes:
         if self._bytes is None:

@@ -117,9 +117,21 @@ class SourceTree:
             if name in current.definitions:
                 return current, current.definitions[name]
             imported = current.imported(name)
-            if imported is None or imported.attribute is None:
+            if imported is None:
+                return self._find_behind_stars(current, name)
+            if imported.attribute is None:
                 return None
             current, name = self.module(imported.module), imported.attribute
+        return None
+
+    def _find_behind_stars(self, module: Module, name: str) -> tuple[Module, Definition] | None:
+        for statement in module.tree.body:
+            match statement:
+                case ast.ImportFrom(module=source, names=[ast.alias(name="*")], level=level):
+                    other = self.module(_absolute(module, source, level))
+                    found = self.find(other, name) if other else None
+                    if found is not None:
+                        return found
         return None
 
     def _parse(self, name: str) -> Module | None:
