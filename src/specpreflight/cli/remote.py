@@ -14,10 +14,11 @@ def reach_hosts(ctx: click.Context, paths: Iterable[str], *, accept_new: bool) -
         UsageError: a URL cannot be understood, or a package for it is not installed.
         InputError: a host or store cannot be reached, or is not the known one.
     """
-    from specpreflight.storage import close_connections, is_remote, open_storage
+    urls = [path for path in paths if "://" in path and not path.startswith("hf://")]
+    if not urls:
+        return
+    from specpreflight.storage import close_connections, open_storage
 
-    urls = [path for path in paths if is_remote(path)]
-    if urls:
-        ctx.call_on_close(close_connections)
+    ctx.call_on_close(close_connections)
     for url in urls:
         open_storage(url, accept_new=accept_new)

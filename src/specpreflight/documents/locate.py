@@ -29,23 +29,13 @@ def read_config(given: str) -> Document:
     if _is_directory(path):
         name = given if given.endswith("/") else given + "/"
         if not _exists(path / "config.json"):
-            raise _no_config(path, given)
+            raise missing_config(path, given)
         return read_document(path / "config.json", name + "config.json")
     return read_document(path, given)
 
 
-def _is_directory(path: Path) -> bool:
-    try:
-        return path.is_dir()
-    except (OSError, ValueError):  # reading the file says what is wrong with the path
-        return False
-
-
-def _exists(path: Path) -> bool:
-    return path.is_symlink() or path.exists()
-
-
-def _no_config(directory: Path, given: str) -> InputError:
+def missing_config(directory: Path, given: str) -> InputError:
+    """Return the error for a directory without config.json, by what is there instead."""
     given = printable(given)
     try:
         names = {entry.name for entry in directory.iterdir()}
@@ -66,3 +56,14 @@ def _no_config(directory: Path, given: str) -> InputError:
     weights = any(name.endswith(WEIGHT_SUFFIXES) for name in names)
     problem = "has weights but no config.json" if weights else "has no config.json"
     return InputError(f"{given}: {problem}", hint="download the model's config.json into it")
+
+
+def _is_directory(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):  # reading the file says what is wrong with the path
+        return False
+
+
+def _exists(path: Path) -> bool:
+    return path.is_symlink() or path.exists()

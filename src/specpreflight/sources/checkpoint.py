@@ -6,12 +6,11 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from specpreflight.documents import Document, read_document
+from specpreflight.documents import Document, missing_config, read_document
 from specpreflight.errors import InputError
 from specpreflight.models.checkpoint import Checkpoint, Problem
 from specpreflight.sources.hub_cache import find_snapshot
 from specpreflight.sources.weight_index import weight_facts
-from specpreflight.storage.hub import HubAddress, parse_hub_address
 
 
 def read_checkpoint(
@@ -35,20 +34,27 @@ def read_checkpoint(
 
         return read_remote_checkpoint(role, given)
     path = Path(given)
-    if path.is_file() and path.suffix == ".json":
+    if os.path.isfile(path) and path.suffix == ".json":  # noqa: PTH113 (never raises)
         return _read(role, given, path.parent, path, given)
-    address = None if os.path.lexists(path) else parse_hub_address(given)
-    if address is not None:
-        return _read_snapshot(role, given, address, revision or address.revision or "main", find)
+    if not os.path.lexists(path):
+        from specpreflight.storage.hub import parse_hub_address
+
+        address = parse_hub_address(given)
+        if address is not None:
+            wanted = revision or address.revision or "main"
+            return _read_snapshot(role, given, address.repository, wanted, find)
     config = path / "config.json"
-    return _read(role, given, path if path.is_dir() else None, config, str(config))
+    directory = path if os.path.isdir(path) else None  # noqa: PTH112 (never raises)
+    return _read(role, given, directory, config, str(config))
 
 
 def _read(role: str, given: str, directory: Path | None, path: Path, name: str) -> Checkpoint:
     try:
+        if directory is not None and not os.path.lexists(path):
+            raise missing_config(directory, given)
         config = read_document(_config_path(given, path), name)
     except InputError as error:
-        kind = "invalid" if path.is_file() else "missing"
+        kind = "invalid" if os.path.isfile(path) else "missing"  # noqa: PTH113 (never raises)
         problem = Problem(kind, error.message, error.hint)
         empty = Document(name, b"{}", {}, path)
         return Checkpoint(role, given, directory, empty, problem=problem)
@@ -59,7 +65,7 @@ def _read(role: str, given: str, directory: Path | None, path: Path, name: str) 
 
 def _config_path(given: str, path: Path) -> Path:
     """Return the path to read, with a word for people who gave a weights file."""
-    if Path(given).is_file() and path.name == "config.json" and Path(given) != path:
+    if path.name == "config.json" and Path(given) != path and os.path.isfile(given):  # noqa: PTH113
         raise InputError(
             f"{given}: is a file, not a checkpoint directory",
             hint=f"give the directory that holds config.json: {Path(given).parent}",
@@ -70,11 +76,10 @@ def _config_path(given: str, path: Path) -> Path:
 def _read_snapshot(
     role: str,
     given: str,
-    address: HubAddress,
+    repository: str,
     revision: str,
     find: Callable[[str, str], Path | None],
 ) -> Checkpoint:
-    repository = address.repository
     try:
         snapshot = find(repository, revision)
     except InputError as error:
