@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from specpreflight.cli.check import WordsCommand
 from specpreflight.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
     from specpreflight.models.weights import LoaderReport, WeightTable
 
 
-@click.command()
-@click.argument("draft")
+@click.command(cls=WordsCommand)
+@click.argument("draft", metavar="DRAFT [-- ENGINE ARGUMENTS]")
 @click.option(
     "--for",
     "engine",
@@ -43,10 +44,12 @@ def keys(
     \b
       specpreflight keys DRAFT --for sglang@0.5.11 --algorithm EAGLE3 --target TARGET
       specpreflight keys CHECKPOINT_WITH_MTP --for sglang@0.5.16 --algorithm NEXTN
+      specpreflight keys DRAFT --algorithm EAGLE3 --target TARGET -- --quantization fp8
 
     Exit code 1 if the loader would fail or leave parameters without weights.
     """
-    checkpoint, table, report, stopped = trace_loader(draft, target, engine, algorithm)
+    words = tuple(ctx.meta["words"] or ())
+    checkpoint, table, report, stopped = trace_loader(draft, target, engine, algorithm, words)
     if form == "json":
         click.echo(json.dumps(as_data(report, stopped), indent=2))
     else:
@@ -55,7 +58,11 @@ def keys(
 
 
 def trace_loader(
-    draft: str, target: str | None, engine: str, algorithm: str | None
+    draft: str,
+    target: str | None,
+    engine: str,
+    algorithm: str | None,
+    words: tuple[str, ...] = (),
 ) -> tuple[Checkpoint, WeightTable, LoaderReport, str | None]:
     """Return the draft, its tensors, the loader's answer, and what stops the launch before it.
 
@@ -76,7 +83,8 @@ def trace_loader(
     if table is None or table.unseen is not None:
         why = "is not a local directory" if table is None else f"can't be read: {table.unseen}"
         raise InputError(f"{draft}: {why}", hint="only the headers of safetensors files are read")
-    words = [] if algorithm is None else ["--speculative-algorithm", algorithm]
+    if algorithm is not None:
+        words = ("--speculative-algorithm", algorithm, *words)
     own = target is None and draft_format(checkpoint) in (DraftFormat.STANDALONE, DraftFormat.MTP)
     launch = build_launch(
         draft if own else target, None if own else draft, engine=engine, words=words

@@ -1,0 +1,70 @@
+"""`convert`: renamed copies on which the loader's answer is better, or nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from make_checkpoints import Draft, eagle3_specforge, llama_target
+
+from specpreflight.cli import main
+from specpreflight.sources.weight_index import read_weights
+
+
+def run(draft: Path, out: Path, release: str) -> Result:
+    target = llama_target().write(out.parent / "target")
+    words = ["convert", draft, out, "--for", f"sglang@{release}", "--target", target]
+    return CliRunner().invoke(main, [*map(str, words), "--algorithm", "EAGLE3"])
+
+
+def respelled(old: str, new: str) -> Draft:
+    draft = eagle3_specforge()
+    draft.rename(lambda name: new + name.removeprefix(old) if name.startswith(old) else name)
+    return draft
+
+
+@pytest.mark.parametrize(
+    ("make", "release"),
+    [
+        (lambda: respelled("", "_orig_mod."), "0.5.13"),
+        (lambda: respelled("", "module."), "0.5.11"),
+        (lambda: respelled("", "_orig_mod.module."), "0.5.23"),
+        (lambda: respelled("midlayer.", "layers.0."), "0.5.11"),
+        (lambda: respelled("", "model."), "0.5.13"),
+    ],
+)
+def test_the_copy_is_taken_completely(tmp_path: Path, make, release: str) -> None:
+    draft = make().write(tmp_path / "draft")
+    result = run(draft, tmp_path / "out", release)
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert "0 of its parameters stay without weights" in result.stdout
+    assert "->" in result.stdout
+    table = read_weights(tmp_path / "out")
+    assert table.problems == ()
+    assert len(table.tensors) == len(make().shapes)
+
+
+def test_nothing_to_do(tmp_path: Path) -> None:
+    draft = eagle3_specforge().write(tmp_path / "draft")
+    result = run(draft, tmp_path / "out", "0.5.13")
+    assert result.exit_code == 2
+    assert "there is nothing to do" in result.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_no_renaming_is_invented(tmp_path: Path) -> None:
+    draft = eagle3_specforge()
+    draft.rename(lambda name: name.replace("self_attn", "attention"))
+    result = run(draft.write(tmp_path / "draft"), tmp_path / "out", "0.5.13")
+    assert result.exit_code == 2
+    assert "no renaming is known" in result.stderr
+    assert "specpreflight keys" in result.stderr
+
+
+def test_nothing_is_overwritten(tmp_path: Path) -> None:
+    draft = respelled("", "_orig_mod.").write(tmp_path / "draft")
+    (tmp_path / "out").mkdir()
+    result = run(draft, tmp_path / "out", "0.5.13")
+    assert result.exit_code == 2
+    assert "exists, nothing is overwritten" in result.stderr
