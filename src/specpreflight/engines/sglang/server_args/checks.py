@@ -13,9 +13,6 @@ from specpreflight.engines.sglang.server_args.speculative.common import (
 )
 from specpreflight.engines.sglang.server_args.state import ServerArgs
 
-#: Algorithms that take mixed chunked prefill (0.5.19 and newer).
-MIXED_CHUNK_ALGORITHMS = ("EAGLE", "EAGLE3", "DFLASH")
-
 
 def check_server_args(args: ServerArgs) -> None:
     """Make the engine's last checks."""
@@ -216,7 +213,8 @@ def _check_mixed_chunk(args: ServerArgs) -> None:
     algorithm = args.speculative_algorithm
     if algorithm is None or not args.enable_mixed_chunk:
         return
-    if args.since("0.5.19") and algorithm in MIXED_CHUNK_ALGORITHMS:
+    tolerant = args.release.probe("arguments.mixed-chunk")
+    if isinstance(tolerant, tuple) and algorithm in tolerant:
         return
     said = "enable_mixed_chunk is required for speculative decoding"
     if args.since("0.5.19"):

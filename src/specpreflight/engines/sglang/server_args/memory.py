@@ -95,7 +95,9 @@ def _sizes(args: ServerArgs, memory: int | None) -> tuple[int, int, int]:
 def _reserved_mib(args: ServerArgs) -> float | None:
     """Return what the engine keeps free of one GPU, in MiB; `None` where that is not restated."""
     memory = args.machine.memory_mib
-    if memory is None or not args.since("0.4.7.post1") or args.since("0.5.8"):
+    if memory is None or not args.since("0.4.7.post1") or args.since("0.5.10"):
+        return None
+    if args.enable_piecewise_cuda_graph:
         return None
     if args.since("0.5.3"):
         return _reserved_by_sizes(args, memory)
@@ -129,6 +131,4 @@ def _reserved_by_sizes(args: ServerArgs, memory: int) -> float:
         reserved += 6 * _GIB
     elif args.speculative_algorithm not in (None, "NGRAM"):
         reserved += 2 * _GIB
-    if args.since("0.5.5.post1") and args.enable_piecewise_cuda_graph:
-        reserved += args.piecewise_cuda_graph_max_tokens // (8 if args.since("0.5.7") else 4)
     return float(reserved)

@@ -61,8 +61,7 @@ def handle_eagle_family(args: ServerArgs) -> None:
     if args.since("0.5.14"):
         check_rejection_sampling(args)
     _match_draft_tokens(args)
-    if args.since("0.5.2"):
-        args.attempt(_check_paged_tree)
+    args.attempt(_check_paged_tree)
 
 
 def _choose_scheduler(args: ServerArgs) -> None:
@@ -296,14 +295,8 @@ def _check_paged_tree(args: ServerArgs) -> None:
         args.page_size,
         args.attention_backend,
     )
-    if topk <= 1 or page_size <= 1:
-        return
-    allowed: tuple[str, ...] = ("flashinfer",)
-    if args.since("0.5.13"):
-        allowed = ("flashinfer", "fa3", "triton")
-    elif args.since("0.5.6"):
-        allowed = ("flashinfer", "fa3")
-    if backend in allowed:
+    allowed = args.release.probe("arguments.topk-with-pages")
+    if not isinstance(allowed, tuple) or topk <= 1 or page_size <= 1 or backend in allowed:
         return
     if args.since("0.5.13"):
         said = (

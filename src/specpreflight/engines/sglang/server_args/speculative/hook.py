@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from specpreflight.engines.sglang.facts import UNKNOWN
 from specpreflight.engines.sglang.server_args.speculative.adaptive import handle_adaptive
 from specpreflight.engines.sglang.server_args.speculative.common import (
     limit_running_requests,
@@ -35,11 +36,9 @@ FROZEN_KV_DRAFTS: Final = ("Gemma4AssistantForCausalLM", "Gemma4UnifiedAssistant
 
 def handle_speculative_decoding(args: ServerArgs) -> None:
     """Resolve everything that touches speculation."""
-    if args.since("0.5.6") and (
-        args.speculative_draft_model_path is not None
-        and args.speculative_draft_model_revision is None
-    ):
-        args.set("speculative_draft_model_revision", "main", "the default of a given draft path")
+    revision = args.release.probe("arguments.draft-revision-default")
+    if isinstance(revision, str) and args.speculative_draft_model_path is not None:
+        _fill_draft_revision(args, revision)
     if args.since("0.5.7"):
         _default_moe_runner(args)
     _resolve_name(args)
@@ -67,6 +66,12 @@ def handle_speculative_decoding(args: ServerArgs) -> None:
     else:
         _handle_algorithm(args)
         handle_adaptive(args)
+
+
+def _fill_draft_revision(args: ServerArgs, revision: str) -> None:
+    if args.speculative_draft_model_revision is None:
+        why = "the default of a given draft path"
+        args.set("speculative_draft_model_revision", revision, why)
 
 
 def _handle_algorithm(args: ServerArgs) -> None:
@@ -196,12 +201,8 @@ def _is_frozen_kv_draft(args: ServerArgs) -> bool:
 def _is_known(args: ServerArgs) -> bool:
     """Check the algorithm's name; argparse does it up to 0.5.11."""
     name = args.speculative_algorithm
-    known = {"EAGLE", "EAGLE3", "STANDALONE", "NGRAM", "DFLASH", "FROZEN_KV_MTP", "NONE"}
-    if args.since("0.5.16"):
-        known.add("DSPARK")
-    if args.since("0.5.20"):
-        known.add("UNO")
-    if name is None or name in known:
+    known = args.release.probe("arguments.algorithms")
+    if name in (None, "NONE") or known is UNKNOWN or name in known:
         return True
     args.stop(
         "arguments.unknown-algorithm",

@@ -43,7 +43,9 @@ def handle_ngram(args: ServerArgs) -> None:
     if args.since("0.5.11") and args.speculative_ngram_external_corpus_path is not None:
         _check_external_corpus(args)
     topk, page_size = args.speculative_eagle_topk, args.page_size
-    if topk > 1 and page_size > 1 and args.attention_backend != "flashinfer":
+    allowed = args.release.probe("arguments.ngram-topk-with-pages")
+    paged_tree = topk > 1 and page_size > 1
+    if paged_tree and isinstance(allowed, tuple) and args.attention_backend not in allowed:
         args.stop(
             "cache.topk-paged",
             f"NGRAM's breadth {topk} with page size {page_size} needs flashinfer, "

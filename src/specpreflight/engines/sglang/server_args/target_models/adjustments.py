@@ -22,7 +22,10 @@ from specpreflight.engines.sglang.server_args.target_models.deepseek import (
 )
 from specpreflight.engines.sglang.server_args.target_models.gpt_oss import NAME, handle_gpt_oss
 from specpreflight.engines.sglang.server_args.target_models.hybrid_targets import find_hybrid
-from specpreflight.engines.sglang.server_args.target_models.linear_attention import handle_hybrid
+from specpreflight.engines.sglang.server_args.target_models.linear_attention import (
+    handle_hybrid,
+    refuse_states,
+)
 from specpreflight.engines.sglang.server_args.target_models.llama4 import (
     handle_llama4,
     is_llama4,
@@ -73,6 +76,8 @@ def handle_model_specific_adjustments(args: ServerArgs) -> None:
         sliding_window.handle_moss_vl(args)
     elif name.startswith("MiniMaxM3Sparse") and args.since("0.5.15"):
         sliding_window.handle_minimax_m3(args)
+    if hybrid is None and args.since("0.5.21"):
+        refuse_states(args)
 
 
 def _choose_moe_runner(args: ServerArgs) -> None:

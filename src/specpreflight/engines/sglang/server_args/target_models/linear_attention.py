@@ -53,6 +53,19 @@ def handle_hybrid(args: ServerArgs, hybrid: Hybrid) -> None:
         )
 
 
+def refuse_states(args: ServerArgs) -> None:
+    """Refuse a buffer for states that the target does not have (0.5.21 and newer)."""
+    if not _has_extra_buffer(args) or args.architecture.startswith("Inkling"):
+        return
+    strategy = args.mamba_radix_cache_strategy
+    args.stop(
+        "cache.states",
+        f"`--mamba-radix-cache-strategy` {strategy} needs a target with linear layers",
+        f"--mamba-radix-cache-strategy {strategy} needs mamba state, got {args.architecture}.",
+        "mamba_radix_cache_strategy",
+    )
+
+
 def _choose_on_sm100(args: ServerArgs, hybrid: Hybrid) -> None:
     if not args.machine.is_sm100 or args.attention_backend is not None or hybrid.sm100 is None:
         return
