@@ -148,7 +148,8 @@ def _build_rest(
     given = _speculative_json(record, knowledge, options)
     found: Speculation | None = None
     if given is not None:
-        _check_draft_model_support(record, knowledge, given)
+        if not _check_draft_model_support(record, knowledge, given):
+            return
         if not knowledge.since("0.11.1"):
             _check_early_async(record, options)
         found = build_speculation(record, knowledge, reading, given, options, target, launch.draft)
@@ -221,10 +222,10 @@ def _speculative_json(
 
 def _check_draft_model_support(
     record: Record, knowledge: Knowledge, given: Mapping[str, Any]
-) -> None:
+) -> bool:
     """Restate the refusal of method `draft_model` up to 0.14 (`_check_feature_supported`)."""
     if knowledge.since("0.15.0") or given.get("method") != "draft_model":
-        return
+        return True
     newer = knowledge.since("0.11.0")
     first = "Draft model speculative decoding" if newer else "Speculative decoding with draft model"
     last = "mtp" if newer else "deepseek_mtp"
@@ -241,6 +242,7 @@ def _check_draft_model_support(
         values=(speculative_value("method", "draft_model"),),
         facts={"method": "draft_model"},
     )
+    return False
 
 
 def _check_early_async(record: Record, options: Options) -> None:
@@ -287,18 +289,18 @@ def _check_fast_prefill(record: Record, options: Options, found: Speculation) ->
 def _check_microbatching(record: Record, knowledge: Knowledge, options: Options) -> None:
     """Restate the test of dual batch overlap, whose back ends a default install lacks."""
     backend = options.all2all_backend or "allgather_reducescatter"
-    count = 3 if knowledge.since("0.24.0") else 2
-    if not options.enable_dbo or backend in _MICROBATCH_BACKENDS[:count]:
+    newer = knowledge.since("0.24.0")
+    able = _MICROBATCH_BACKENDS[: 3 if newer else 2]
+    if not options.enable_dbo or backend in able:
         return
+    names = (
+        f"{', '.join(able)} all2all backends" if newer else f"{' and '.join(able)} all2all backend"
+    )
     record.refuse(
         "arguments.microbatching",
         Stage.ARGUMENTS,
         f"`--enable-dbo` does not work with the all-to-all back end `{backend}`",
-        text=(
-            "Microbatching currently only supports the "
-            f"{', '.join(_MICROBATCH_BACKENDS[:count])} all2all backends. {backend} is not "
-            "supported."
-        ),
+        text=(f"Microbatching currently only supports the {names}. {backend} is not supported."),
         source="config/vllm.py:VllmConfig.__post_init__",
         values=(
             flag_value("enable_dbo", True, "--enable-dbo"),

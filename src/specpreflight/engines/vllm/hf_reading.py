@@ -156,7 +156,7 @@ class ConfigReading:
         if problem.kind == "not-cached" and not self._offline:
             raise Unread(problem.message)
         raise ReadingError(
-            f"files.{checkpoint.role}-missing",
+            "config.missing",
             f"vLLM finds no config for the {checkpoint.role} `{path}`"[:100],
             f"Invalid repository ID or local directory specified: '{path}'.",
             "ValidationError",

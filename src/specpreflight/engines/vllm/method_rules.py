@@ -114,7 +114,7 @@ def check_mtp(
     if known is None or not knowledge.since(known):
         record.add(
             "launch.mtp-layer-reused",
-            Outcome.DEGRADES,
+            Outcome.ADJUSTS,
             Stage.SERVING,
             f"one MTP layer drafts {found.num_tokens} tokens in a row, which lowers acceptance",
             text=(

@@ -39,10 +39,56 @@ def foresee(
     if draft is None or not found.has_draft:
         return
     layers = read_aux_layers(draft, knowledge, runner)
+    _check_draft_model(record, knowledge, options, draft, found, runner)
     _check_interface(record, knowledge, target, found)
     _check_aux_layers(record, target, draft, found, layers, runner)
     _check_rotary_table(record, knowledge, target, draft, found, runner)
     _check_overrides(record, options, target, draft)
+
+
+def _check_draft_model(
+    record: Record,
+    knowledge: Knowledge,
+    options: Options,
+    draft: Model,
+    found: Speculation,
+    runner: str,
+) -> None:
+    """Restate what `DraftModelProposer` needs of a draft that runs by itself."""
+    if found.method != "draft_model":
+        return
+    sizes = found.draft_tp, options.tensor_parallel_size
+    if runner == "V1" and sizes[0] != sizes[1]:
+        record.add(
+            "parallelism.draft-tp",
+            Outcome.CRASHES,
+            Stage.WEIGHTS,
+            f"an independent draft runs with the target's tensor parallel size {sizes[1]} only",
+            text=(
+                "Currently, 'draft_tensor_parallel_size' and 'tensor_parallel_size' must be the "
+                f"same. Got {sizes[0]} and {sizes[1]}. Please pass 'draft_tensor_parallel_size' in "
+                "the speculative_config."
+            ),
+            source="v1/spec_decode/draft_model.py:_raise_if_draft_tp_mismatch",
+            values=(speculative_value("draft_tensor_parallel_size", sizes[0]),),
+        )
+    classes = [knowledge.architectures.get(name) for name in draft.architectures]
+    dependent = next((c for c in classes if c and c.group == "speculative_decoding"), None)
+    if dependent is not None and not record.stopped:
+        record.add(
+            "launch.draft-taken-for-model",
+            Outcome.CRASHES,
+            Stage.WARMUP,
+            f"the draft `{dependent.name}` runs as an independent model, which it is not",
+            text="forward() missing 1 required positional argument: 'hidden_states'",
+            source="v1/spec_decode/draft_model.py:DraftModelProposer",
+            values=(
+                draft.value("architectures"),
+                speculative_value("method", found.keys.given.get("method")),
+            ),
+            facts={"class": dependent.class_name},
+            confidence=Confidence.INFERRED,
+        )
 
 
 def _check_interface(

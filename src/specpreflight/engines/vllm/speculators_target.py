@@ -61,7 +61,7 @@ def follow_verifier(
         )
     elif offline and not Path(verifier).is_dir():
         record.refuse(
-            "files.target-missing",
+            "config.missing",
             Stage.TARGET_CONFIG,
             f"the target is a draft for `{verifier}`, which is not at hand offline"[:100],
             text=f"Invalid repository ID or local directory specified: '{verifier}'.",

@@ -7,12 +7,13 @@ release.
 ## What the engine does
 vLLM detects the method from the draft: the text of its path (`eagle-`, `eagle3`) first, then its
 `model_type`. What it finds can replace the method that is given. Where it finds nothing it stops
-with `Unsupported speculative method`. `draft_model` is refused up to 0.14. `suffix` needs a package
-that vLLM does not install.
+with `Unsupported speculative method`; from 0.17 on it takes any draft for an independent model
+(`draft_model`) and crashes at warm-up where the draft needs the target's hidden states.
+The method `draft_model` is refused up to 0.14. `suffix` needs a package that vLLM does not install.
 
 ## Example
-A draft of architecture `LlamaForCausalLMEagle3` in a directory `/models/draft`, without `method`:
-`Unsupported speculative method: 'None'`.
+A draft of architecture `LlamaForCausalLMEagle3` in `/models/draft`, without `method`: `Unsupported
+speculative method: 'None'` on 0.14.0; on 0.20.2 it is loaded as an independent model.
 
 ## Fix
 Give `method`. Where vLLM replaces it, the draft is of that other kind.
@@ -42,12 +43,16 @@ RULE = rule_of_events(
         "arguments.method-overridden",
         "arguments.draft-missing",
         "arguments.suffix-package-missing",
+        "launch.draft-taken-for-model",
     ),
     remedies={
         "architecture.method-unsupported": (
             Remedy.flag("give the `method` that the draft was trained for, if the release has it"),
         ),
         "arguments.draft-missing": (Remedy.flag("give `model` in --speculative-config"),),
+        "launch.draft-taken-for-model": (
+            Remedy.flag("give the `method` that the draft was trained for"),
+        ),
         "arguments.suffix-package-missing": (
             Remedy.manual("install arctic-inference beside vLLM"),
         ),

@@ -53,4 +53,5 @@ RULE = rule_of_events(
             Remedy.flag("give as many tokens as the draft has MTP layers"),
         ),
     },
+    notes=True,
 )

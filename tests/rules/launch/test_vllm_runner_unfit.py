@@ -1,0 +1,36 @@
+"""What a vLLM user sees, on both sides of each version gate."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from vllm_launches import outcomes
+
+RULE = "vllm-runner-unfit"
+FORCED = {"VLLM_USE_V2_MODEL_RUNNER": "1"}
+NGRAM: dict[str, Any] = {
+    "method": "ngram",
+    "model": ...,
+    "num_speculative_tokens": 3,
+    "prompt_lookup_max": 3,
+}
+
+
+@pytest.mark.parametrize(
+    ("version", "words", "given", "expected"),
+    [
+        ("0.20.2", (), {"speculative": NGRAM, "environment": FORCED}, ["refuses"]),
+        ("0.20.2", (), {"speculative": NGRAM}, []),
+        ("0.29.0", (), {"speculative": NGRAM, "environment": FORCED}, ["refuses"]),
+        ("0.29.0", (), {"speculative": NGRAM}, ["adjusts"]),
+        ("0.31.0", (), {"speculative": NGRAM}, ["adjusts"]),
+        ("0.32.0", (), {"speculative": NGRAM, "environment": FORCED}, []),
+        ("0.32.0", (), {"speculative": NGRAM}, []),
+    ],
+)
+def test_what_vllm_does(
+    tmp_path: Path, version: str, words: tuple[str, ...], given: dict[str, Any], expected: list[str]
+) -> None:
+    assert outcomes(tmp_path, RULE, version, *words, **given) == expected
