@@ -31,16 +31,23 @@ def test_broken_checkpoint(
     assert "Traceback" not in ran.stderr
 
 
-def test_broken_draft_is_also_a_prediction_in_json(run: Callable[..., Any], tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("version", "outcome"),
+    [("0.5.6.post2", "crashes"), ("0.5.9", "refuses"), ("0.5.23", "refuses")],
+    ids=["after the target's weights", "before them", "with the arguments"],
+)
+def test_broken_draft_is_also_a_prediction_in_json(
+    run: Callable[..., Any], tmp_path: Path, version: str, outcome: str
+) -> None:
     write_checkpoint(tmp_path / "target", LLAMA)
     (tmp_path / "draft").mkdir()
     (tmp_path / "draft" / "config.json").write_text('{"model_type": "llama",}')
     ran = run(
-        "check", tmp_path / "target", tmp_path / "draft", "--engine", "sglang@0.5.9", "--no-env",
-        "--format", "json", "--", "--speculative-algorithm", "EAGLE3",
+        "check", tmp_path / "target", tmp_path / "draft", "--engine", f"sglang@{version}",
+        "--no-env", "--format", "json", "--", "--speculative-algorithm", "EAGLE3",
     )  # fmt: skip
     assert ran.code == 4
-    assert ran.data["verdict"]["outcome"] == "crashes"
+    assert ran.data["verdict"]["outcome"] == outcome
     assert ran.data["verdict"]["stage"] == "draft-config"
 
 

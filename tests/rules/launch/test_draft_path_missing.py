@@ -26,7 +26,7 @@ def test_dflash_refuses(tmp_path: Path) -> None:
 
 
 def test_eagle3_loads_the_target_twice(tmp_path: Path) -> None:
-    assert rules_without_draft(tmp_path, LLAMA, *EAGLE3) == ["crashes"]
+    assert rules_without_draft(tmp_path, LLAMA, *EAGLE3) == ["degrades"]
 
 
 def test_with_a_draft_there_is_nothing_to_say(tmp_path: Path) -> None:

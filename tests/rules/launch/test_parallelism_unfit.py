@@ -14,7 +14,7 @@ CHAIN = EAGLE3_FLAGS
 @pytest.mark.parametrize("version", ["0.4.9.post6", "0.5.9", "0.5.19", "0.5.23"])
 def test_pipeline_stages_refuse_eagle3(tmp_path: Path, version: str) -> None:
     words = (*CHAIN, "--pp-size", "2")
-    assert outcomes(tmp_path, "parallelism-unfit", version, *words) == ["refuses"]
+    assert set(outcomes(tmp_path, "parallelism-unfit", version, *words)) == {"refuses"}
 
 
 @pytest.mark.parametrize(

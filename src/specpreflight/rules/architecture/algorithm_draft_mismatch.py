@@ -75,7 +75,7 @@ def _for_eagle3(draft: Checkpoint | None) -> Iterator[Remedy]:
 
 RULE = Rule(
     name="algorithm-draft-mismatch",
-    summary="the algorithm is for another kind of draft; EAGLE with an EAGLE-3 head accepts nothing",
+    summary="the algorithm is for another kind of draft, such as EAGLE for an EAGLE-3 head",
     since="0.1.0",
     topics=(_EAGLE_RUNS_EAGLE3, "eagle3.draft-not-eagle3"),
     check=check,
