@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from typing import TYPE_CHECKING
@@ -47,6 +47,12 @@ class SGLang:
         from specpreflight.engines.sglang.knowledge import knowledge_of
 
         return complete_command_line(words, target, draft, knowledge_of(version))
+
+    def known_variables(self, version: EngineVersion) -> Collection[str]:
+        """Return the names of the engine's own environment variables."""
+        from specpreflight.engines.sglang.knowledge import knowledge_of
+
+        return frozenset(knowledge_of(version).environment)
 
     def resolve(self, launch: Launch) -> Resolved:
         """Predict what the engine does with this launch."""

@@ -7,12 +7,16 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import Any
 
+from specpreflight.engines.sglang.config_printing import ConfigPrinter
 from specpreflight.engines.sglang.facts import EnvironmentVariable
 from specpreflight.engines.sglang.remote_code import remote_config_class
 from specpreflight.engines.sglang.surroundings import Files, Settings, surroundings
 from specpreflight.engines.sglang.transformers_names import (
     ConfigMapping,
     ConfigReader,
+    Registrations,
+    registry_aliases,
+    registry_names,
     top_level_name,
     transformers_names,
 )
@@ -88,6 +92,7 @@ class EngineSource(Evaluator):
         transformers_models: gives the model classes that transformers exports, and whether they
             say that another engine may use them; nothing where that is not known.
         settings: the variables that the release declares (`environ.py`).
+        registrations: the release's registry of configuration classes; evaluated where not given.
         platform: `cuda`, `hip`, … as in `sglang.srt.utils.is_cuda`.
         capability: CUDA's, where it is known.
 
@@ -106,11 +111,12 @@ class EngineSource(Evaluator):
         transformers_models: Callable[[], Mapping[str, bool]] = dict,
         *,
         settings: Mapping[str, EnvironmentVariable] | None = None,
+        registrations: Registrations | None = None,
         platform: str = "cuda",
         capability: tuple[int, int] | None = None,
     ) -> None:
         self.asked_capability = False
-        self.mapping = ConfigMapping()
+        self.mapping = ConfigMapping(registrations)
         self.variables = dict(variables)
         self.transformers_major = int(transformers.split(".")[0])
         self._transformers_models = transformers_models
@@ -124,7 +130,7 @@ class EngineSource(Evaluator):
         files = Files(folders, contents)
         known = {
             **surroundings(self.variables, files),
-            **transformers_names(self.mapping, self.reader),
+            **transformers_names(self.mapping, self.reader, ConfigPrinter(transformers)),
             **_engine_names(platform),
             **self._capability_names(capability),
             "sglang.srt.models.registry.ModelRegistry": ModelRegistry(model_classes),
@@ -137,7 +143,12 @@ class EngineSource(Evaluator):
         }
         if settings is not None:
             known["sglang.srt.environ.envs"] = Settings(settings, self.variables)
+        if registrations is not None:
+            known |= registry_names(registrations)
         super().__init__(sources, known, _NOT_INSTALLED)
+        if registrations is not None:
+            found = self.find("transformers.AutoConfig")
+            known |= dict.fromkeys(registry_aliases(), found)
         if v5:
             self._patch_transformers()
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from specpreflight.engines.sglang.engine_source import EngineSource
 from specpreflight.engines.sglang.knowledge import Knowledge
+from specpreflight.engines.sglang.transformers_names import Registrations
 from specpreflight.engines.sglang.server_args.machine import Machine
 from specpreflight.engines.source.bundle import BundledSources, JoinedSources, nearest_release
 from specpreflight.engines.source.modules import Sources, TreeSources
@@ -31,7 +32,13 @@ def open_source(
     transformers = nearest_release(BUNDLE, "transformers", knowledge.transformers)
     bundle = BundledSources(BUNDLE, {"sglang": knowledge.nearest, "transformers": transformers})
     sources: Sources = bundle
+    registrations: Registrations | None = Registrations(
+        knowledge.config_classes.registry,
+        knowledge.config_classes.registered,
+        lambda: bundle.names("sglang.srt.configs"),
+    )
     if launch.engine.path is not None:
+        registrations = None
         root = Path(launch.engine.path).parent
         beside = (root / "transformers" / "__init__.py").is_file()
         sources = JoinedSources(
@@ -50,6 +57,7 @@ def open_source(
         knowledge.classes.keys(),
         bundle.model_classes,
         settings=knowledge.environment,
+        registrations=registrations,
         platform="hip" if machine.is_rocm else machine.platform,
         capability=machine.capability,
     )

@@ -24,6 +24,7 @@ from specpreflight.engines.source.values import (
     Instance,
     Opaque,
     Raised,
+    Undecided,
 )
 from specpreflight.models.checkpoint import Checkpoint
 from specpreflight.models.finding import Origin, Stage, Value
@@ -69,7 +70,10 @@ class ArgumentsView(External):
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """What `from_server_args` gave, and the fields that it looked at."""
+    """What `from_server_args` gave, and the fields that it looked at.
+
+    Neither facts nor an error: the code of the configuration class is not at hand.
+    """
 
     read: Mapping[str, Any]
     facts: ModelFacts | None = None
@@ -112,7 +116,7 @@ class ModelConfigs:
 
     def _read(
         self, args: ServerArgs, moment: Moment, path: str, revision: str | None
-    ) -> ConfigObject | Event:
+    ) -> ConfigObject | Event | None:
         get_config = self.source.find(f"{_MODULE}.get_config")
         checkpoint = self.checkpoints.get(path)
         try:
@@ -124,7 +128,8 @@ class ModelConfigs:
         except Raised as error:
             return config_event(error, moment, checkpoint, (), {})
         root = checkpoint.config.root if checkpoint else {}
-        assert isinstance(config, Instance)
+        if not isinstance(config, Instance):
+            return None
         return EvaluatedConfig(self.source, config, "", root)
 
     def build(
@@ -134,8 +139,10 @@ class ModelConfigs:
         path: str,
         replaced: Mapping[str, Any] | None = None,
         **given: Any,
-    ) -> ModelFacts | Event:
+    ) -> ModelFacts | Event | None:
         """Build a `ModelConfig` from the arguments; `given` go to `from_server_args`.
+
+        `None`: the configuration class is one whose code is not at hand.
 
         The same arguments give the same answer: the engine builds the target's twice, and where
         the machine is not known a launch is predicted for several.
@@ -145,9 +152,8 @@ class ModelConfigs:
         view = ArgumentsView(args, replaced or {})
         checkpoint = self.checkpoints.get(path)
         answer = self._answer(args, view, moment.role, path, given)
-        if answer.facts is not None:
+        if answer.error is None:
             return answer.facts
-        assert answer.error is not None
         values, facts = self._context_values(answer.error, args, answer.read, given)
         return config_event(answer.error, moment, checkpoint, values, facts)
 
@@ -167,8 +173,9 @@ class ModelConfigs:
             model = self.source.call(factory, [view], given)
         except Raised as error:
             answer = _Answer(view.read, error=error)
+        except Undecided:
+            answer = _Answer(view.read)
         else:
-            assert isinstance(model, Instance)
             facts = self._facts(model, role, path, self.checkpoints.get(path))
             answer = _Answer(view.read, facts=facts)
         self._answers.setdefault(key, []).append(answer)
@@ -176,8 +183,10 @@ class ModelConfigs:
 
     def _facts(
         self, model: Instance, role: str, path: str, checkpoint: Checkpoint | None
-    ) -> ModelFacts:
+    ) -> ModelFacts | None:
         config, text = model.attributes["hf_config"], model.attributes["hf_text_config"]
+        if not isinstance(config, Instance) or not isinstance(text, Instance):
+            return None
         root = checkpoint.config.root if checkpoint else {}
         place, written = text_place(config, text, root)
         kept, kept_text = _snapshot(config, text, place)
@@ -202,7 +211,7 @@ class ModelConfigs:
             text=inner,
             architectures=tuple(names) if isinstance(names, list) else (),
             context_length=known("context_len"),
-            dtype=dtype.name if isinstance(dtype, Dtype) else None,
+            dtype=_dtype_name(dtype),
             quantization=known("quantization"),
             attention=self._attention(model),
             head_dim=known("head_dim"),
@@ -291,6 +300,12 @@ class ModelConfigs:
         except Raised as error:
             return config_event(error, moment, self.checkpoints.get(facts.path), (), {})
         return found[1] if isinstance(found, tuple) else str(facts.architecture)
+
+
+def _dtype_name(value: Any) -> str | None:
+    if isinstance(value, Dtype):
+        return value.name
+    return None if value is None or isinstance(value, Opaque) else str(value)
 
 
 def _snapshot(config: Instance, text: Instance, place: str) -> tuple[Instance, Instance]:

@@ -194,7 +194,7 @@ class _Walk:
             if reads_well or draft.topic not in {each.topic for each in self._events}:
                 self._events.append(draft)
             draft = self._draft_despite(moment, target)
-        else:
+        elif draft is not None:
             self._events.extend(length_events(draft, moment, self._length_values(draft, target)))
         if draft is not None:
             self._add_draft(algorithm, target, draft, target_class, moment)

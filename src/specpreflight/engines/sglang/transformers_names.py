@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from specpreflight.engines.sglang.config_printing import ConfigPrinter
 from specpreflight.engines.source.objects import Special, deep_copy
 from specpreflight.engines.source.values import Class, External, Opaque, raised
 from specpreflight.models.checkpoint import Checkpoint
@@ -14,6 +15,13 @@ if TYPE_CHECKING:
     from specpreflight.engines.source.evaluator import Evaluator
 
 _AUTO = "transformers.models.auto.configuration_auto"
+
+#: Where a release keeps its `_CONFIG_REGISTRY` (newest first).
+_REGISTRY_MODULES = (
+    "sglang.srt.utils.hf_transformers.common",
+    "sglang.srt.utils.hf_transformers_utils",
+    "sglang.srt.hf_transformers_utils",
+)
 
 #: Where names of the top-level package live; configuration classes are found by their model type.
 _TOP_LEVEL = {
@@ -25,14 +33,57 @@ _TOP_LEVEL = {
 }
 
 
+class Registrations(External):
+    """The configuration classes that a release brings along: its `_CONFIG_REGISTRY`.
+
+    Harvested per release, so that a check evaluates the one class that it needs.
+
+    Args:
+        own: `_CONFIG_REGISTRY`, model type → class name.
+        auto: what `AutoConfig` knows besides transformers' own once the engine is imported.
+        modules: the names of modules that may define such a class.
+    """
+
+    def __init__(
+        self, own: Mapping[str, str], auto: Mapping[str, str], modules: Callable[[], Iterable[str]]
+    ) -> None:
+        self.own = own
+        self.auto = auto
+        self._modules = modules
+
+    def contains(self, evaluator: Evaluator, key: Any) -> bool:
+        """Return `key in _CONFIG_REGISTRY`."""
+        return key in self.own
+
+    def subscript(self, evaluator: Evaluator, key: Any) -> Any:
+        """Return `_CONFIG_REGISTRY[key]`."""
+        if key not in self.own:
+            raise raised("KeyError", repr(key))
+        return self.find(evaluator, self.own[key])
+
+    def find(self, evaluator: Evaluator, name: str) -> Any:
+        """Return the class with this name, wherever the release defines it."""
+        if name.startswith("transformers."):
+            return evaluator.find(name)
+        for module in _REGISTRY_MODULES:
+            if isinstance(found := evaluator.find(f"{module}.{name}"), Class):
+                return found
+        for module in self._modules():
+            known = evaluator.sources.module(module)
+            if known is not None and name in known.definitions:
+                return evaluator.find(f"{module}.{name}")
+        return Opaque(name)
+
+
 class ConfigMapping(External):
     """`CONFIG_MAPPING`: model type → configuration class, loaded when asked for.
 
     Restates transformers `models/auto/configuration_auto.py`: `_LazyConfigMapping`, all releases.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, registered: Registrations | None = None) -> None:
         self.registered: dict[str, Any] = {}
+        self._elsewhere = registered
         self._names: dict[str, str] | None = None
 
     def names(self, evaluator: Evaluator) -> dict[str, str]:
@@ -46,6 +97,10 @@ class ConfigMapping(External):
         """Return `CONFIG_MAPPING[key]`."""
         if key in self.registered:
             return self.registered[key]
+        if self._elsewhere is not None and key in self._elsewhere.auto:
+            found = self._elsewhere.find(evaluator, self._elsewhere.auto[key])
+            if isinstance(found, Class):
+                return found
         names = self.names(evaluator)
         if key not in names:
             raise raised("KeyError", repr(key))
@@ -72,12 +127,15 @@ class ConfigMapping(External):
         if name == "register":
             return Special(self._register)
         if name == "keys":
-            return lambda: [*self.names(evaluator), *self.registered]
+            extra = {} if self._elsewhere is None else self._elsewhere.auto
+            names = self.names(evaluator)
+            return lambda: [*names, *self.registered, *(key for key in extra if key not in names)]
         return Opaque(f"CONFIG_MAPPING.{name}")
 
     def contains(self, evaluator: Evaluator, key: Any) -> bool:
         """Return `key in CONFIG_MAPPING`."""
-        return key in self.registered or key in self.names(evaluator)
+        registered = self._elsewhere is not None and key in self._elsewhere.auto
+        return registered or key in self.registered or key in self.names(evaluator)
 
     def _register(self, evaluator: Evaluator, args: list[Any], kwargs: dict[str, Any]) -> None:
         key, cls = args
@@ -101,7 +159,9 @@ class ConfigReader:
 
     def read(self, evaluator: Evaluator, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """Return `(config_dict, kwargs)`, or raise what a missing or broken file would."""
-        path = next(argument for argument in args if isinstance(argument, str))
+        path = next((argument for argument in args if isinstance(argument, str)), None)
+        if path is None:
+            return Opaque("a config whose path is not known")
         for name in _READER_ARGUMENTS:
             kwargs.pop(name, None)
         checkpoint = self._checkpoints.get(path.rstrip("/"))
@@ -161,10 +221,31 @@ _READER_ARGUMENTS = (
 )  # fmt: skip
 
 
-def transformers_names(mapping: ConfigMapping, reader: ConfigReader) -> dict[str, Any]:
+def registry_names(registrations: Registrations) -> dict[str, Any]:
+    """Return the names under which the evaluated code finds the release's registry."""
+    return {f"{module}._CONFIG_REGISTRY": registrations for module in _REGISTRY_MODULES}
+
+
+def registry_aliases() -> tuple[str, ...]:
+    """Return the names of `AutoConfig` beside a registry, whose statements would fill it."""
+    return tuple(f"{module}.AutoConfig" for module in _REGISTRY_MODULES)
+
+
+def transformers_names(
+    mapping: ConfigMapping, reader: ConfigReader, printer: ConfigPrinter | None = None
+) -> dict[str, Any]:
     """Return what transformers contributes to the surroundings of the evaluated code."""
     read = Special(reader.read)
+    printers = (
+        {}
+        if printer is None
+        else {
+            "transformers.configuration_utils.PretrainedConfig.__repr__": printer,
+            "transformers.configuration_utils.PreTrainedConfig.__repr__": printer,
+        }
+    )
     return {
+        **printers,
         f"{_AUTO}.CONFIG_MAPPING": mapping,
         "transformers.configuration_utils.PretrainedConfig._get_config_dict": read,
         "transformers.configuration_utils.PreTrainedConfig._get_config_dict": read,

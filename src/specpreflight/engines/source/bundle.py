@@ -51,6 +51,10 @@ class BundledSources:
             self._modules[name] = self._read(name)
         return self._modules[name]
 
+    def names(self, prefix: str) -> list[str]:
+        """Return the names of the modules below a package."""
+        return sorted(path.stem for path in self._folder.glob(f"{prefix}.*.json"))
+
     def model_classes(self) -> dict[str, bool]:
         """Return the model classes that transformers exports, and whether others may use them."""
         return {name: text == "True" for name, text in self._texts(MODEL_CLASSES, "transformers")}

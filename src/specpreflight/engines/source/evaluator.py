@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from specpreflight.engines.source.modules import Module, Sources
-from specpreflight.engines.source.natives import BUILTINS, call_python, is_plain, plain_attribute
+from specpreflight.engines.source.natives import BUILTINS, call_python, is_plain
 from specpreflight.engines.source.objects import Objects
 from specpreflight.engines.source.values import (
     Class,
@@ -478,59 +478,42 @@ class Evaluator(Objects):
 
     def value(self, node: ast.expr, frame: Frame) -> Any:
         """Evaluate an expression."""
-        match node:
-            case ast.Constant():
-                return node.value
-            case ast.Name():
-                return self.load(node.id, frame)
-            case ast.Attribute():
-                return self.get_attribute(self.value(node.value, frame), node.attr)
-            case ast.Call():
-                return self._call(node, frame)
-            case ast.Subscript():
-                return self._subscript(node, frame)
-            case ast.BoolOp():
-                return self._boolean(node, frame)
-            case ast.Compare():
-                return self._compare(node, frame)
-            case ast.IfExp():
-                truth = self.truth(self.value(node.test, frame))
-                if truth is None:
-                    return Opaque(ast.unparse(node))
-                return self.value(node.body if truth else node.orelse, frame)
-            case ast.BinOp():
-                left, right = self.value(node.left, frame), self.value(node.right, frame)
-                return self.binary(node.op, left, right)
-            case ast.UnaryOp():
-                return self._unary(node, frame)
-            case ast.JoinedStr():
-                return "".join(self._formatted(part, frame) for part in node.values)
-            case ast.Dict():
-                return self._dict(node, frame)
-            case ast.List():
-                return self._items(node.elts, frame)
-            case ast.Tuple():
-                return tuple(self._items(node.elts, frame))
-            case ast.Set():
-                return set(self._items(node.elts, frame))
-            case ast.ListComp() | ast.GeneratorExp():
-                return list(self._comprehend(node.generators, frame, (node.elt,)))
-            case ast.SetComp():
-                return set(self._comprehend(node.generators, frame, (node.elt,)))
-            case ast.DictComp():
-                return dict(self._comprehend(node.generators, frame, (node.key, node.value)))
-            case ast.NamedExpr():
-                value = self.value(node.value, frame)
-                self.assign(node.target, value, frame)
-                return value
-            case ast.Lambda():
-                scope = {**frame.outer, **frame.names}
-                return Function(node, frame.module, "<lambda>", frame.owner, scope=scope)
-            case ast.Slice():
-                bounds = (node.lower, node.upper, node.step)
-                return slice(*(None if b is None else self.value(b, frame) for b in bounds))
-            case _:
-                return Opaque(ast.unparse(node))
+        evaluate = _EXPRESSIONS.get(type(node))
+        return Opaque(ast.unparse(node)) if evaluate is None else evaluate(self, node, frame)
+
+    def _attribute(self, node: ast.Attribute, frame: Frame) -> Any:
+        return self.get_attribute(self.value(node.value, frame), node.attr)
+
+    def _conditional(self, node: ast.IfExp, frame: Frame) -> Any:
+        truth = self.truth(self.value(node.test, frame))
+        if truth is None:
+            return Opaque(ast.unparse(node))
+        return self.value(node.body if truth else node.orelse, frame)
+
+    def _binary(self, node: ast.BinOp, frame: Frame) -> Any:
+        left, right = self.value(node.left, frame), self.value(node.right, frame)
+        return self.binary(node.op, left, right)
+
+    def _text_of(self, node: ast.JoinedStr, frame: Frame) -> str:
+        return "".join(self._formatted(part, frame) for part in node.values)
+
+    def _named(self, node: ast.NamedExpr, frame: Frame) -> Any:
+        value = self.value(node.value, frame)
+        self.assign(node.target, value, frame)
+        return value
+
+    def _lambda(self, node: ast.Lambda, frame: Frame) -> Function:
+        scope = {**frame.outer, **frame.names}
+        return Function(node, frame.module, "<lambda>", frame.owner, scope=scope)
+
+    def _slice(self, node: ast.Slice, frame: Frame) -> slice:
+        bounds = (node.lower, node.upper, node.step)
+        return slice(*(None if b is None else self.value(b, frame) for b in bounds))
+
+    def _comprehension(
+        self, node: ast.ListComp | ast.GeneratorExp | ast.SetComp, frame: Frame
+    ) -> list[Any]:
+        return list(self._comprehend(node.generators, frame, (node.elt,)))
 
     def truth(self, value: Any) -> bool | None:
         """Return the truth of a value, `None` where it is unknown."""
@@ -542,6 +525,10 @@ class Evaluator(Objects):
         """Return `str(value)` as the evaluated code would see it."""
         if isinstance(value, Raised):
             return value.message
+        if isinstance(value, Instance):
+            printer = self.look_up(value.cls.order, "__repr__")
+            if isinstance(printer, (Function, External)):
+                return str(self.call(printer, [value], {}))
         return str(value)
 
     def binary(self, operation: ast.operator, left: Any, right: Any) -> Any:
@@ -586,7 +573,8 @@ class Evaluator(Objects):
             return Opaque(ast.unparse(node))
         key = self.value(node.slice, frame)
         if isinstance(owner, External):
-            return owner.subscript(self, key)
+            with python_errors():
+                return owner.subscript(self, key)
         if isinstance(key, Opaque):
             return Opaque(ast.unparse(node))
         if isinstance(owner, Instance):
@@ -619,7 +607,8 @@ class Evaluator(Objects):
 
     def _compare_two(self, operation: ast.cmpop, left: Any, right: Any) -> Any:
         if isinstance(operation, (ast.In, ast.NotIn)) and isinstance(right, External):
-            found = right.contains(self, left)
+            with python_errors():
+                found = right.contains(self, left)
             wanted = isinstance(operation, ast.In)
             return found if isinstance(found, Opaque) else found is wanted
         if isinstance(left, Opaque) or isinstance(right, Opaque):
@@ -696,6 +685,34 @@ class Evaluator(Objects):
         return items
 
 
+_EXPRESSIONS: Mapping[type[ast.expr], Callable[[Evaluator, Any, Frame], Any]] = {
+    ast.Constant: lambda _, node, frame: node.value,
+    ast.Name: lambda evaluator, node, frame: evaluator.load(node.id, frame),
+    ast.Attribute: Evaluator._attribute,
+    ast.Call: Evaluator._call,
+    ast.Subscript: Evaluator._subscript,
+    ast.BoolOp: Evaluator._boolean,
+    ast.Compare: Evaluator._compare,
+    ast.IfExp: Evaluator._conditional,
+    ast.BinOp: Evaluator._binary,
+    ast.UnaryOp: Evaluator._unary,
+    ast.JoinedStr: Evaluator._text_of,
+    ast.Dict: Evaluator._dict,
+    ast.List: lambda evaluator, node, frame: evaluator._items(node.elts, frame),
+    ast.Tuple: lambda evaluator, node, frame: tuple(evaluator._items(node.elts, frame)),
+    ast.Set: lambda evaluator, node, frame: set(evaluator._items(node.elts, frame)),
+    ast.ListComp: Evaluator._comprehension,
+    ast.GeneratorExp: Evaluator._comprehension,
+    ast.SetComp: lambda evaluator, node, frame: set(evaluator._comprehension(node, frame)),
+    ast.DictComp: lambda evaluator, node, frame: dict(
+        evaluator._comprehend(node.generators, frame, (node.key, node.value))
+    ),
+    ast.NamedExpr: Evaluator._named,
+    ast.Lambda: Evaluator._lambda,
+    ast.Slice: Evaluator._slice,
+}
+
+
 def _as_load(target: ast.expr) -> ast.expr:
     clone: ast.expr = ast.parse(ast.unparse(target), mode="eval").body
     return clone
@@ -719,8 +736,5 @@ def python_errors() -> Iterator[None]:
     """Turn what plain Python raises into what the evaluated code would raise."""
     try:
         yield
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+    except TypeError as error:
         raise raised_by_python(error) from error
-
-
-__all__ = ["Evaluator", "Frame", "Method", "plain_attribute", "python_errors"]

@@ -12,6 +12,7 @@ from specpreflight.engines.source.values import (
     Instance,
     Opaque,
     Raised,
+    Undecided,
     raised,
     raised_by_python,
 )
@@ -53,6 +54,8 @@ def call_python(function: Callable[..., Any], args: list[Any], kwargs: dict[str,
         return list(result) if isinstance(result, _LAZY) else result
     except Raised:
         raise
+    except Undecided:
+        return Opaque(f"{getattr(function, '__name__', repr(function))}()")
     except Exception as error:
         raise raised_by_python(error) from error
 

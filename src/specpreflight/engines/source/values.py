@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from specpreflight.engines.source.modules import Definition, Module
 
 
+class Undecided(Exception):
+    """Plain Python would have to know whether an unknown value is true."""
+
+
 @dataclass(frozen=True, slots=True)
 class Opaque:
     """A value that is not known, and where it would have come from (`torch.cuda.is_available()`)."""
@@ -24,7 +28,7 @@ class Opaque:
         return f"<unknown: {self.name}>"
 
     def __bool__(self) -> bool:
-        raise TypeError(f"the truth of {self.name} is unknown")
+        raise Undecided(f"the truth of {self.name} is unknown")
 
 
 @dataclass(frozen=True, slots=True)
