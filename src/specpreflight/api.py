@@ -43,6 +43,8 @@ RELEVANT_PREFIXES = (
     "PYTORCH_", "FLASHINFER_",
 )  # fmt: skip
 
+_ENGINE_PREFIXES = ("SGLANG_", "SGL_", "VLLM_")
+
 _SECRET_WORDS = ("key", "token", "secret", "password", "credential")
 _REDACTED = "<redacted>"
 
@@ -134,6 +136,7 @@ def build_launch(
 
 def check(launch: Launch, *, ignore: Mapping[str, Ignored] | None = None) -> Report:
     """Predict what the engine will do with this launch and run all rules on it."""
+    launch = _read_environment(launch)
     resolved = find_engine(launch.engine.name).resolve(launch)
     findings: list[Finding] = []
     skipped: list[Skipped] = []
@@ -173,6 +176,31 @@ def _read(
         return None
     wanted = revision if isinstance(revision, str) else None
     return read_checkpoint(role, given, revision=wanted, find=find)
+
+
+def _read_environment(launch: Launch) -> Launch:
+    """Add what rules ask about variables: NCCL's reading of its own, the names the engine knows.
+
+    Where the launch touches neither, nothing is read.
+    """
+    facts = dict(launch.facts)
+    if "nccl" not in facts and (
+        launch.hardware != Hardware()
+        or any(name[:5].upper() == "NCCL_" for name in launch.environment)
+    ):
+        from specpreflight.engines.nccl.launch import read_launch
+        from specpreflight.sources.installed_nccl import find_installed_nccl
+
+        in_container = getattr(facts.get("command"), "image", None) is not None
+        facts["nccl"] = read_launch(
+            launch,
+            wanted=facts.get("nccl_release"),
+            installed=None if in_container else find_installed_nccl(),
+        )
+    if any(name.startswith(_ENGINE_PREFIXES) for name in launch.environment):
+        engine = find_engine(launch.engine.name)
+        facts.setdefault("engine_variables", engine.known_variables(launch.engine))
+    return replace(launch, facts=facts)
 
 
 def _first_missing(rule: Rule, launch: Launch) -> tuple[str, str] | None:

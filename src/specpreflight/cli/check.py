@@ -66,6 +66,7 @@ class Options:
     hub_pr: bool
     accept_new: bool
     online: bool
+    nccl: str | None = None
 
 
 @click.command(cls=WordsCommand)
@@ -89,9 +90,11 @@ class Options:
     "env_files",
     multiple=True,
     type=click.Path(path_type=Path),
-    help="Read variables from a file (docker's format).",
+    metavar="[docker:|dotenv:]FILE",
+    help="Read variables from a file; as dotenv if not said otherwise.",
 )
 @click.option("--no-env", is_flag=True, help="Leave the variables of this process out.")
+@click.option("--nccl", metavar="VERSION", help="The NCCL release that will run.")
 @click.option("--hardware", metavar="PROFILE|FILE|KEY=VALUE,…", help="What the GPUs are.")
 @click.option("--ignore", multiple=True, metavar="RULE", help="Count a rule's findings as notes.")
 @click.option(

@@ -219,9 +219,9 @@ class _Sources:
         self.add(read_settings(self.options.settings), "option")
 
     def read_nccl_conf(self, release: Any) -> None:
-        from specpreflight.sources.nccl_conf import read_nccl_conf
+        from specpreflight.cli.nccl_files import read_files
 
-        self.add(read_nccl_conf(self.texts(), release, _passwd_home()), "nccl.conf")
+        self.add(read_files(self.variables, release), "nccl.conf")
 
 
 def _kind_of_form(form: str) -> str:
@@ -230,16 +230,6 @@ def _kind_of_form(form: str) -> str:
     if form in ("compose", "kubernetes", "kubernetes-custom", "helm-values", "docker-run", "ray"):
         return "container"
     return "script"
-
-
-def _passwd_home() -> Path | None:
-    """Return the home of the password database, which NCCL up to 2.29 uses."""
-    import pwd
-
-    try:
-        return Path(pwd.getpwuid(os.getuid()).pw_dir)
-    except KeyError:
-        return None
 
 
 def find_problems(launch: Launch) -> tuple[Finding, ...]:

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from specpreflight.api import build_launch, identify_engine
 from specpreflight.errors import UsageError
@@ -43,11 +43,11 @@ def load_launches(options: Options) -> list[Launch]:
             draft,
             engine=engine,
             words=() if command is None else command.argv,
-            environment=_environment(options, command),
+            environment=_environment(options, command, engine),
             hardware=hardware,
             locate=_Locator(command),
             find=find_or_download if options.online else find_snapshot,
-            facts={} if command is None else {"command": command},
+            facts=_facts(options, command),
         )
         for engine in _engines(options, command)
     ]
@@ -102,14 +102,29 @@ def _engines(options: Options, command: Command | None) -> list[EngineVersion]:
     return [replace(named, determined_by=f"image {command.image}")]
 
 
-def _environment(options: Options, command: Command | None) -> dict[str, Variable]:
-    """Return the variables of the launch: process, launch, env files, `--env`; the last wins."""
+def _facts(options: Options, command: Command | None) -> dict[str, Any]:
+    facts: dict[str, Any] = {} if command is None else {"command": command}
+    return facts if options.nccl is None else {**facts, "nccl_release": options.nccl}
+
+
+def _environment(
+    options: Options, command: Command | None, engine: EngineVersion
+) -> dict[str, Variable]:
+    """Return the variables of the launch: process, launch, env files, `--env`; the last wins.
+
+    What NCCL's own files add comes after all of them: NCCL leaves alone what is set.
+    """
     is_elsewhere = command is not None and (command.image is not None or command.form in _ELSEWHERE)
     process = os.environ if options.use_process_environment and not is_elsewhere else None
     inherited = read_environment(process, (), ())
     stated: Mapping[str, Variable] = {} if command is None else command.seen_by_engine()
     given = read_environment(None, options.env_files, options.settings)
-    return {**inherited, **stated, **given}
+    environment = {**inherited, **stated, **given}
+    if process is None:
+        return environment
+    from specpreflight.cli.nccl_files import add_nccl_files
+
+    return add_nccl_files(environment, engine.name, engine.version, options.nccl)
 
 
 class _Locator:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -35,6 +35,7 @@ class Engine(Protocol):
     `complete_arguments` is the command line for checkpoints that were named without flags: it
     adds the two paths where the flags lack them and, where `words` is empty, the algorithm that
     the draft's format calls for.
+    `known_variables` are the names of environment variables that the release looks up.
     `resolve` predicts, with this release's knowledge, everything the engine does with a launch.
     """
 
@@ -56,6 +57,10 @@ class Engine(Protocol):
         version: EngineVersion,
     ) -> tuple[str, ...]:
         """Return the command line for checkpoints given beside it (`check TARGET DRAFT`)."""
+        ...
+
+    def known_variables(self, version: EngineVersion) -> Collection[str]:
+        """Return the names of the engine's own environment variables."""
         ...
 
     def resolve(self, launch: Launch) -> Resolved:

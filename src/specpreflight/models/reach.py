@@ -32,6 +32,10 @@ def _reach(*answers: tuple[Answer, str]) -> Mapping[str, Reach]:
     return {way: Reach(*answer) for way, answer in zip(WAYS, answers, strict=True)}
 
 
+def _same(times: int, answer: Answer, why: str) -> list[tuple[Answer, str]]:
+    return [(answer, why)] * times
+
+
 _SUDO: Final = ("no", "sudo resets the environment; sudo -E or --preserve-env=NAME keeps it")
 _SERVICE: Final = ("no", "a service gets only what its unit says")
 _CONTAINER: Final = ("no", "a container gets only -e, --env-file or its manifest")
@@ -47,9 +51,9 @@ REACH_OF: Final[Mapping[str, Mapping[str, Reach]]] = {
         _CONTAINER,
         _NODES,
     ),
-    "option": _reach(*[("no", "it was given to this command only")] * 6),
+    "option": _reach(*_same(6, "no", "it was given to this command only")),
     "env-file": _reach(
-        *[("no", "only a command that is given the file reads it")] * 3,
+        *_same(3, "no", "only a command that is given the file reads it"),
         ("depends", "with EnvironmentFile= in the unit"),
         ("depends", "with --env-file, or env_file in Compose"),
         ("depends", "if the file is on every node and given to each"),
@@ -87,31 +91,31 @@ REACH_OF: Final[Mapping[str, Mapping[str, Reach]]] = {
         ("no", "it stands behind the interactive guard"),
     ),
     "script": _reach(
-        *[("no", "only what the script starts gets it")] * 3,
+        *_same(3, "no", "only what the script starts gets it"),
         ("depends", "if the unit starts the script"),
         ("depends", "if the container starts the script"),
         ("depends", "if the script runs on every node"),
     ),
     "systemd": _reach(
-        *[("no", "only the service gets it")] * 3,
+        *_same(3, "no", "only the service gets it"),
         ("yes", "the unit sets it"),
         ("no", "unless the unit hands it on with -e"),
         ("depends", "if the unit is on every node"),
     ),
     "container": _reach(
-        *[("no", "only the container gets it")] * 3,
+        *_same(3, "no", "only the container gets it"),
         ("depends", "if the service starts this container"),
         ("yes", "the manifest sets it"),
         ("depends", "every replica gets it; other nodes need the same manifest"),
     ),
     "nccl.conf": _reach(
-        *[("yes", "NCCL reads the file itself")] * 2,
+        *_same(2, "yes", "NCCL reads the file itself"),
         ("depends", "/etc/nccl.conf yes; of ~/.nccl.conf root's is read"),
         ("depends", "/etc/nccl.conf yes; ~/.nccl.conf if the service runs as this user"),
         ("no", "unless the file is mounted into the container"),
         ("depends", "if the file is on every node"),
     ),
-    "running": _reach(*[("no", "it is what the process was started with")] * 6),
+    "running": _reach(*_same(6, "no", "it is what the process was started with")),
 }
 
 

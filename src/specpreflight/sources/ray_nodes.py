@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from typing import Any, Final
 from specpreflight.errors import InputError
 
 _SECONDS: Final = 60
+_SECONDS_TO_CONNECT: Final = 5
 _PLACES: Final = ("/etc/nccl.conf", "~/.nccl.conf")
 
 
@@ -41,6 +43,7 @@ def read_ray_nodes(address: str, seconds: float = _SECONDS) -> list[RayNode]:
             "comparing the nodes of a Ray cluster needs Ray",
             hint="pip install 'specpreflight[ray]'",
         ) from None
+    _require_listener(address)
     try:
         ray.init(address=address, logging_level="ERROR", log_to_driver=False)
     except Exception as error:
@@ -50,6 +53,18 @@ def read_ray_nodes(address: str, seconds: float = _SECONDS) -> list[RayNode]:
         return _ask(ray, seconds)
     finally:
         ray.shutdown()
+
+
+def _require_listener(address: str) -> None:
+    """Refuse `HOST:PORT` where nobody listens; Ray itself would try for minutes."""
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if not colon or not port.isdigit():
+        return
+    try:
+        socket.create_connection((host, int(port)), timeout=_SECONDS_TO_CONNECT).close()
+    except (OSError, OverflowError) as error:
+        reason = (getattr(error, "strerror", None) or str(error)).lower()
+        raise InputError(f"no Ray cluster at {address}: {reason}") from None
 
 
 def _ask(ray: Any, seconds: float) -> list[RayNode]:

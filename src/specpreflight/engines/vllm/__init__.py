@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from specpreflight.engines.base import Arguments
 from specpreflight.engines.vllm.arguments import parse
@@ -53,6 +53,12 @@ class VLLM:
         from specpreflight.engines.vllm.completion import complete
 
         return complete(words, target, draft, Knowledge(version.version))
+
+    def known_variables(self, version: EngineVersion) -> Collection[str]:
+        """Return the names of the engine's own environment variables."""
+        from specpreflight.engines.vllm.variables import known_variables
+
+        return known_variables(version.version)
 
     def resolve(self, launch: Launch) -> Resolved:
         """Predict what the engine does with this launch."""
