@@ -164,12 +164,14 @@ def merged_words(command: Command, release: str) -> tuple[str, ...]:
     if command.config is None:
         return command.argv
     if command.engine == "vllm":
-        from specpreflight.sources.engine_config import flag_words
+        from specpreflight.engines.vllm import config_file
+        from specpreflight.engines.vllm.knowledge import Knowledge
 
-        at = command.argv.index("--config")
-        rest = command.argv[:at] + command.argv[at + 2 :]
-        positional = rest[:1] if rest and not rest[0].startswith("-") else ()
-        return (*positional, *flag_words(command.config), *rest[len(positional) :])
+        try:
+            knowledge = Knowledge(release)
+            return tuple(config_file.merge_config(command.argv, command.config, knowledge))
+        except config_file.ConfigFileError:
+            return command.argv
     from specpreflight.engines.sglang.arguments import ConfigFileError, merge_config
     from specpreflight.engines.sglang.knowledge import load
 

@@ -2,7 +2,7 @@
 
 Restates vLLM `utils/argparse_utils.py:FlexibleArgumentParser.parse_args` (`utils/__init__.py` up
 to 0.11.0): underscores become dashes, `--flag.key value` pairs become one JSON argument, then
-argparse runs. `--config FILE` is not expanded here: the caller hands over its words.
+argparse runs. `config_file.py` puts the words of a `--config FILE` in before.
 """
 
 from __future__ import annotations
