@@ -11,7 +11,12 @@ from pathlib import Path
 import pytest
 from malformed import GOOD, MALFORMED, Malformed
 
-from specpreflight.documents import parse_document, read_config, read_document
+from specpreflight.documents import (
+    parse_document,
+    read_config,
+    read_document,
+    refuse_byte_order_mark,
+)
 from specpreflight.documents.read import DEPTH_LIMIT
 from specpreflight.errors import InputError
 
@@ -124,6 +129,13 @@ def test_size_limit(size: int, tmp_path: Path) -> None:
     else:
         with pytest.raises(InputError, match="more than the"):
             read_document(path, limit=size)
+
+
+def test_byte_order_mark_is_refused_where_an_engine_would_read() -> None:
+    document = parse_document(b"\xef\xbb\xbf" + GOOD, "draft/config.json")
+    with pytest.raises(InputError, match=r"draft/config.json:1:1: begins with a byte order mark"):
+        refuse_byte_order_mark(document)
+    refuse_byte_order_mark(parse_document(GOOD, "draft/config.json"))
 
 
 def test_a_directory_or_its_config_are_the_same_checkpoint(tmp_path: Path) -> None:

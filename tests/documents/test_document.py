@@ -119,10 +119,10 @@ def test_line_text(line: int, text: str) -> None:
 def test_the_last_of_duplicate_keys_counts() -> None:
     config = document(b'{"a": 1, "b": {"c": 1, "c": 2, "c": 3}, "a": 4}')
     assert config.get("/a") == 4
-    assert [(pointer, place.column) for pointer, place in config.duplicates] == [
-        ("/a", 2),
-        ("/b/c", 16),
-        ("/b/c", 24),
+    assert [(key.pointer, key.place.column, key.value) for key in config.duplicates] == [
+        ("/a", 2, 1),
+        ("/b/c", 16, 1),
+        ("/b/c", 24, 2),
     ]
     place = config.place("/a")
     assert place is not None
@@ -135,7 +135,7 @@ def test_same_keys_of_different_objects_are_no_duplicates() -> None:
 
 def test_keys_hidden_inside_a_hidden_value_are_told_apart() -> None:
     hidden = document(b'{"a": {"x": 1}, "a": {"x": 2, "x": 3}}').duplicates
-    assert [(pointer, place.column) for pointer, place in hidden] == [("/a", 2), ("/a/x", 23)]
+    assert [(key.pointer, key.place.column) for key in hidden] == [("/a", 2), ("/a/x", 23)]
 
 
 def test_constants() -> None:

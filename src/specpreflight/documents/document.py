@@ -30,6 +30,15 @@ class Place:
     end: int
 
 
+@dataclass(frozen=True, slots=True)
+class Hidden:
+    """A key that a later one of the same name hides: where it stands, and its unused value."""
+
+    pointer: str
+    place: Place
+    value: Any
+
+
 class Document:
     """A parsed JSON file.
 
@@ -104,8 +113,8 @@ class Document:
         return lines[line - 1].removesuffix("\r") if 0 < line <= len(lines) else ""
 
     @cached_property
-    def duplicates(self) -> tuple[tuple[str, Place], ...]:
-        """`(pointer, place of the key)` of every key that a later one of the same name hides."""
+    def duplicates(self) -> tuple[Hidden, ...]:
+        """Every key that a later one of the same name hides, in the order of the file."""
         seen_twice = False
 
         def notice(pairs: list[tuple[str, Any]]) -> None:
@@ -129,7 +138,7 @@ class Document:
             if self.text[member.start : member.end] in {"NaN", "Infinity", "-Infinity"}
         )
 
-    def _hidden_keys(self) -> list[tuple[str, Place]]:
+    def _hidden_keys(self) -> list[Hidden]:
         places = [
             (container.start, join_pointer(*parts, member.key), member)
             for parts, container, member in scan.walk(self.text)
@@ -140,8 +149,10 @@ class Document:
         for start, pointer, member in places:
             left[start, pointer] -= 1
             if left[start, pointer]:
-                hidden.append((pointer, self._span(member.key_start, member.key_end)))
-        return sorted(hidden, key=lambda found: found[1].start)
+                value = json.loads(self.text[member.start : member.end])
+                place = self._span(member.key_start, member.key_end)
+                hidden.append(Hidden(pointer, place, value))
+        return sorted(hidden, key=lambda found: found.place.start)
 
     @cached_property
     def _lines(self) -> list[str]:

@@ -101,6 +101,22 @@ def parse_document(data: bytes, name: str, path: Path | None = None) -> Document
     return Document(name, data, root, path)
 
 
+def refuse_byte_order_mark(document: Document) -> None:
+    """Refuse a config that begins with a byte order mark, as the engines do.
+
+    transformers gives what it read as UTF-8 to `json.loads`, which takes no U+FEFF
+    (`configuration_utils.py:_dict_from_json_file`, all releases from 4.54 to 5.19).
+
+    Raises:
+        InputError: it begins with one.
+    """
+    if document.has_bom:
+        raise InputError(
+            f"{document.name}:1:1: begins with a byte order mark, which the engines do not read",
+            hint=r"save it as UTF-8 without one, or: sed -i '1s/^\xef\xbb\xbf//' config.json",
+        )
+
+
 def read_bytes(path: Path, name: str, *, limit: int = SIZE_LIMIT) -> bytes:
     """Return the bytes of a regular file of at most `limit` bytes; never block.
 

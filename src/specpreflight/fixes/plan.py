@@ -66,7 +66,7 @@ class FilePlan:
     @property
     def notes(self) -> tuple[str, ...]:
         """What the user should know of the edits: the keys that are there more than once."""
-        hidden = {pointer for pointer, _ in self.document.duplicates}
+        hidden = {key.pointer for key in self.document.duplicates}
         return tuple(
             f"{edit.pointer} is there more than once; the last one, which parsers take, is edited"
             for edit in self.edits

@@ -49,6 +49,7 @@ _MODULES = (
     "weights.vocabulary_map_missing",
     "weights.vocabulary_map_broken",
     "weights.mtp_layer_missing",
+    "weights.mtp_quantization_differs",
     "weights.loader_refuses",
     "weights.tensors_do_not_fit",
     "weights.tensors_cut_or_padded",

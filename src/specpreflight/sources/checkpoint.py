@@ -6,7 +6,12 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from specpreflight.documents import Document, missing_config, read_document
+from specpreflight.documents import (
+    Document,
+    missing_config,
+    read_document,
+    refuse_byte_order_mark,
+)
 from specpreflight.errors import InputError
 from specpreflight.models.checkpoint import Checkpoint, Problem
 from specpreflight.sources.hub_cache import find_snapshot
@@ -50,9 +55,7 @@ def read_checkpoint(
 
 def _read(role: str, given: str, directory: Path | None, path: Path, name: str) -> Checkpoint:
     try:
-        if directory is not None and not os.path.lexists(path):
-            raise missing_config(directory, given)
-        config = read_document(_config_path(given, path), name)
+        config = _read_config(directory, given, path, name)
     except InputError as error:
         kind = "invalid" if os.path.isfile(path) else "missing"  # noqa: PTH113 (never raises)
         problem = Problem(kind, error.message, error.hint)
@@ -61,6 +64,19 @@ def _read(role: str, given: str, directory: Path | None, path: Path, name: str) 
     files = tuple(sorted(entry.name for entry in directory.iterdir())) if directory else ()
     facts = {} if directory is None else weight_facts(directory)
     return Checkpoint(role, given, directory, config, files, facts=facts)
+
+
+def _read_config(directory: Path | None, given: str, path: Path, name: str) -> Document:
+    """Return a config that the engines can read as well.
+
+    Raises:
+        InputError: it is not there, cannot be read, or transformers would refuse its encoding.
+    """
+    if directory is not None and not os.path.lexists(path):
+        raise missing_config(directory, given)
+    config = read_document(_config_path(given, path), name)
+    refuse_byte_order_mark(config)
+    return config
 
 
 def _config_path(given: str, path: Path) -> Path:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from specpreflight.documents import Document, parse_document
+from specpreflight.documents import Document, parse_document, refuse_byte_order_mark
 from specpreflight.errors import InputError
 from specpreflight.models.checkpoint import Checkpoint, Problem
 from specpreflight.storage import join_url, open_storage
@@ -21,6 +21,7 @@ def read_remote_checkpoint(role: str, url: str) -> Checkpoint:
     storage, file = open_storage(name)
     try:
         config = parse_document(storage.read(file, name), name)
+        refuse_byte_order_mark(config)
         files = tuple(sorted(storage.names(file.rpartition("/")[0] or ".")))
     except InputError as error:
         problem = Problem("unreadable", error.message, error.hint)
