@@ -9,7 +9,7 @@ Kubernetes reference without a target, `<name>` for a placeholder that a human s
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -103,13 +103,18 @@ class Command:
 
     def outside(self, path: str) -> str:
         """Return where a path inside the container lies outside it; itself where no volume fits."""
-        best = ("", "")
-        for inside, outside in self.path_map:
-            inside = inside.rstrip("/")
-            fits = path == inside or path.startswith(inside + "/")
-            if fits and len(inside) >= len(best[0]):
-                best = (inside, outside.rstrip("/") or "/")
-        return best[1] + path[len(best[0]) :] if best[1] else path
+        return outside(self.path_map, path)
+
+
+def outside(path_map: Sequence[tuple[str, str]], path: str) -> str:
+    """Return where a path lies outside a container with these (inside, outside) volumes."""
+    best = ("", "")
+    for inside, host in path_map:
+        inside = inside.rstrip("/")
+        fits = path == inside or path.startswith(inside + "/")
+        if fits and len(inside) >= len(best[0]):
+            best = (inside, host.rstrip("/") or "/")
+    return best[1] + path[len(best[0]) :] if best[1] else path
 
 
 def find_markers(texts: Iterable[str]) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 # Options of `docker run` and `podman run` without a value (docs.docker.com, docs.podman.io); all
 # others take one.
@@ -173,6 +174,15 @@ def read_srun(words: Sequence[str]) -> StepOptions:
                 (key, text) for key, is_set, text in (p.partition("=") for p in parts) if is_set
             )
     return StepOptions(tuple(left), image, tuple(path_map), tuple(environment), replaces)
+
+
+def read_mpi_exports(words: Sequence[str]) -> list[tuple[str, str | None]]:
+    """Return what `mpirun -x NAME[=VALUE]` hands on."""
+    options = [word for option, word in pairwise(words) if option == "-x"]
+    return [
+        (name, value if equals else None)
+        for name, equals, value in (option.partition("=") for option in options)
+    ]
 
 
 def _is_program(word: str) -> bool:

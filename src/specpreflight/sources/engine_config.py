@@ -49,15 +49,20 @@ def is_flag_mapping(value: Any) -> bool:
     """Say whether a mapping's keys are an engine's flags."""
     if not isinstance(value, dict):
         return False
-    names = [flag_name(key) for key in value]
-    known = [name for name in names if _TELLING.fullmatch(name)]
+    known = sum(map(is_telling, value))
     scalars = sum(not isinstance(item, dict) for item in value.values())
-    return len(known) >= 2 and len(known) * 3 >= len(names) and scalars * 2 >= len(names)
+    return known >= 2 and known * 3 >= len(value) and scalars * 2 >= len(value)
+
+
+def is_telling(key: str) -> bool:
+    """Say whether a key is one of the flags that nearly every launch has."""
+    return _TELLING.fullmatch(flag_name(key)) is not None
 
 
 def flag_name(key: str) -> str:
     """Return a key as a flag without dashes: `maxModelLen` and `max_model_len` are one."""
-    return re.sub(r"(?<=[a-z0-9])([A-Z])", r"-\1", key).lower().replace("_", "-")
+    spaced = key if key.isupper() else re.sub(r"(?<=[a-z0-9])([A-Z])", r"-\1", key)
+    return spaced.lower().replace("_", "-")
 
 
 def read_flag_mapping(

@@ -15,6 +15,7 @@ from specpreflight.sources.engine_config import is_flag_mapping, read_flag_mappi
 from specpreflight.sources.entry_points import Entry, engine_of_flags
 from specpreflight.sources.manifest import read_manifest
 from specpreflight.sources.processes import Process, Tracer
+from specpreflight.sources.vllm_recipe import is_vllm_recipe, read_vllm_recipe
 from specpreflight.sources.yaml_text import YamlList, YamlMap, read_yaml
 
 #: Reads a text into a tracer, with the caller's variables and a script's arguments.
@@ -105,6 +106,15 @@ def _yaml_form(text: str, name: str) -> tuple[str, Reader]:
 
     if first is None:
         return "cmdlist-yaml", manifest
+    if is_vllm_recipe(first):
+        recipe = first
+
+        def read_recipe(
+            _: str, tracer: Tracer, given: Mapping[str, str], arguments: tuple[str, ...]
+        ) -> None:
+            read_vllm_recipe(recipe, tracer, given)
+
+        return "recipe-yaml", read_recipe
     if "serveConfigV2" in text or "engine_kwargs" in text:
         return "ray", manifest
     if any(isinstance(document, YamlMap) and "apiVersion" in document for document in documents):

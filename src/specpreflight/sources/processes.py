@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from specpreflight.models.command import Command, Lost, find_markers, variable
+from specpreflight.models.command import Command, Lost, find_markers, outside, variable
 from specpreflight.models.launch import Variable
 from specpreflight.sources import containers
 from specpreflight.sources.entry_points import (
@@ -116,7 +116,7 @@ class Tracer:
         inherited = {name: found.value or "" for name, found in process.environment.items()}
         shell = Shell(
             start,
-            self.files.read,
+            lambda name: self.files.read(outside(process.path_map, name)),
             dict(process.given),
             arguments,
             self.path,
@@ -180,6 +180,9 @@ class Tracer:
     def _wrapped(self, process: Process) -> None:
         """Follow the command inside one that takes another (nohup, numactl, torchrun, …)."""
         words = process.words
+        if words[0].rsplit("/", 1)[-1] in ("mpirun", "mpiexec"):
+            exported = containers.read_mpi_exports(words)
+            process = replace(process, environment=self._passed(process, exported))
         if words[0].endswith(".sh") or self._script_text(words[0]) is not None:
             text = self._script_text(words[0])
             if text is not None:
@@ -201,6 +204,16 @@ class Tracer:
             if _MENTION.search(word) and re.search(r"\s", word):
                 inner = replace(process, environment={}, given={}) if remote else process
                 self.run_script(word, inner, line=process.line or 1)
+
+    def _passed(
+        self, process: Process, exported: Sequence[tuple[str, str | None]]
+    ) -> Mapping[str, Variable]:
+        """Return the environment with what a tool's own option adds to it."""
+        environment = dict(process.environment)
+        for name, value in exported:
+            if value is not None:
+                environment[name] = variable(name, value, self.path, process.line)
+        return environment
 
     def _script_text(self, name: str) -> str | None:
         written = self.written.get(posixpath.normpath(name))
