@@ -80,6 +80,11 @@ def _without_mtp(draft: Draft, target: Draft) -> None:
     draft.shapes = {name: s for name, s in draft.shapes.items() if not name.startswith("mtp")}
 
 
+def _scheme(draft: Draft, target: Draft) -> None:
+    scheme = {"quant_method": "fp8", "activation_scheme": "dynamic"}
+    draft.config["quantization_config"] = scheme
+
+
 def _without_map(draft: Draft, target: Draft) -> None:
     del draft.shapes["d2t"]
 
@@ -186,6 +191,7 @@ TWINS: Mapping[str, Twin] = {
     "tensors-cut-or-padded": Twin(_half_heads),
     "loader-refuses": Twin(_second_layer, make=qwen3_next_mtp, algorithm="NEXTN", own=True),
     "mtp-layer-missing": Twin(_without_mtp, make=qwen3_next_mtp, algorithm="NEXTN", own=True),
+    "mtp-quantization-differs": Twin(_scheme, make=qwen3_next_mtp, algorithm="NEXTN", own=True),
     "vocabulary-map-missing": Twin(_without_map),
     "vocabulary-map-broken": Twin(_foreign_map),
     "tensors-dropped": Twin(_input_norm),

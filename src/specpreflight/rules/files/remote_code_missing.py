@@ -3,7 +3,7 @@
 ## What it checks
 The files behind `auto_map` in the config.json of target and draft: `configuration_x.Config` stands
 for `configuration_x.py` beside it. Entries that name another repository (`org/name--file.Class`)
-are left out.
+are left out, and so is a directory without weights, where only the small files were fetched.
 
 ## What the engine does
 With `--trust-remote-code` transformers imports the file when the config is read, and fails if it
@@ -36,6 +36,8 @@ from specpreflight.models.launch import Launch
 from specpreflight.models.resolved import Resolved
 from specpreflight.rules.rule import Rule
 
+_WEIGHTS = (".safetensors", ".bin", ".gguf")
+
 
 def check(launch: Launch, resolved: Resolved) -> Iterator[Finding]:
     """Look for each file beside the config."""
@@ -43,7 +45,7 @@ def check(launch: Launch, resolved: Resolved) -> Iterator[Finding]:
         (launch.target, Stage.TARGET_CONFIG),
         (launch.draft, Stage.DRAFT_CONFIG),
     ):
-        if checkpoint is None or checkpoint.directory is None:
+        if checkpoint is None or not any(n.endswith(_WEIGHTS) for n in checkpoint.files):
             continue
         missing = [key for key, file in _code_files(checkpoint) if file not in checkpoint.files]
         if missing:
