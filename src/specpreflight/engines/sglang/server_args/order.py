@@ -32,28 +32,25 @@ class Step(NamedTuple):
     """One step of the engine's argument handling.
 
     Attributes:
-        name: of the engine's function, without a leading underscore.
+        name: of the engine's function where it stands in `arg_groups/`.
         run: its restatement.
-        file: the engine's file from 0.5.19 on, below `arg_groups/`.
+        file: the engine's file below `arg_groups/`.
         fills: settings that are unknown where the step cannot be predicted.
+        moved: the release that moved it there; before, it was a method in `server_args.py`.
     """
 
     name: str
     run: Callable[[ServerArgs], None]
     file: str = ""
     fills: tuple[str, ...] = ()
+    moved: str = "0.5.19"
 
     def source(self, args: ServerArgs) -> str:
         """Return file and function of the step in this release."""
+        if args.since(self.moved):
+            return f"arg_groups/{self.file}:{self.name}"
         if self.run is checks.check_server_args:
-            newer = args.since("0.5.19")
-            return f"{'arg_groups/validation_hook.py' if newer else 'server_args.py'}:{self.name}"
-        if self.run is handle_speculative_decoding and args.since("0.5.13"):
-            return f"arg_groups/{self.file}:{self.name}"
-        if self.run is disaggregation.handle_pd_disaggregation and args.since("0.5.15"):
-            return f"arg_groups/{self.file}:{self.name}"
-        if args.since("0.5.19"):
-            return f"arg_groups/{self.file}:{self.name}"
+            return f"server_args.py:{self.name}"
         return f"server_args.py:{'_' + self.name if args.since('0.5.3') else '__post_init__'}"
 
 
@@ -84,10 +81,16 @@ PIPELINE = Step(
     "handle_pipeline_parallelism", parallelism.handle_pipeline_parallelism, "overrides.py"
 )
 SPECULATIVE = Step(
-    "handle_speculative_decoding", handle_speculative_decoding, "speculative_hook.py"
+    "handle_speculative_decoding",
+    handle_speculative_decoding,
+    "speculative_hook.py",
+    moved="0.5.13",
 )
 DISAGGREGATION = Step(
-    "handle_pd_disaggregation", disaggregation.handle_pd_disaggregation, "pd_disaggregation_hook.py"
+    "handle_pd_disaggregation",
+    disaggregation.handle_pd_disaggregation,
+    "pd_disaggregation_hook.py",
+    moved="0.5.15",
 )
 LOAD_FORMAT = Step("handle_load_format", defaults.handle_load_format, "model_path_hook.py")
 CACHES = Step("handle_cache_compatibility", cache.handle_cache_compatibility, "kv_cache_hook.py")
@@ -96,7 +99,7 @@ MOE = (
     Step("handle_a2a_moe", moe.handle_a2a_moe, "moe_hook.py"),
     Step("handle_eplb_and_dispatch", moe.handle_eplb, "parallel_hook.py"),
 )
-CHECKS = Step("check_server_args", checks.check_server_args)
+CHECKS = Step("check_server_args", checks.check_server_args, "validation_hook.py")
 
 
 def steps(args: ServerArgs) -> Iterator[Step]:

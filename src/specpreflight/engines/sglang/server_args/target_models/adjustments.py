@@ -74,6 +74,8 @@ def handle_model_specific_adjustments(args: ServerArgs) -> None:
         sliding_window.handle_exaone(args)
     elif name == "MossVLForConditionalGeneration" and args.since("0.5.11"):
         sliding_window.handle_moss_vl(args)
+    elif name == "IQuestQ1ForCausalLM" and args.since("0.5.21"):
+        sliding_window.handle_iquest_q1(args)
     elif name.startswith("MiniMaxM3Sparse") and args.since("0.5.15"):
         sliding_window.handle_minimax_m3(args)
     if hybrid is None and args.since("0.5.21"):

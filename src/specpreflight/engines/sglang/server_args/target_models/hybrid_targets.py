@@ -61,7 +61,7 @@ HYBRIDS: Final = {
     "JetVLMForConditionalGeneration": Hybrid("0.5.6.post1"),
     "GraniteMoeHybridForCausalLM": Hybrid("0.5.9", buffers="0.5.14"),
     "Lfm2ForCausalLM": Hybrid("0.5.9", "flashinfer", without_triton=True),
-    "Lfm2MoeForCausalLM": Hybrid("0.5.17", None),
+    "Lfm2MoeForCausalLM": Hybrid("0.5.17", "flashinfer", without_triton=True),
     "ZayaForCausalLM": Hybrid("0.5.14", None),
     "Glm5NextForConditionalGeneration": Hybrid("0.5.20", None, buffers="0.5.20"),
 }

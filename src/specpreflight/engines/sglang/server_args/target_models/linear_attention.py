@@ -11,7 +11,10 @@ from typing import Final
 
 from specpreflight.engines.sglang.server_args.default_backend import default_backend
 from specpreflight.engines.sglang.server_args.state import ServerArgs
-from specpreflight.engines.sglang.server_args.target_models.common import choose_backend
+from specpreflight.engines.sglang.server_args.target_models.common import (
+    choose_backend,
+    is_backend_unset,
+)
 from specpreflight.engines.sglang.server_args.target_models.hybrid_targets import Hybrid
 
 FLA_CHUNK_SIZE: Final = 64
@@ -38,15 +41,15 @@ def handle_hybrid(args: ServerArgs, hybrid: Hybrid) -> None:
         _handle_radix_cache(args, hybrid)
     else:
         _handle_before_strategies(args, hybrid)
-    refuses_triton = hybrid.without_triton
-    if refuses_triton and args.since("0.5.7") and not args.since("0.5.20"):
+    lfm = args.architecture.startswith("Lfm2")
+    if hybrid.without_triton and args.since("0.5.7") and (lfm or not args.since("0.5.19")):
         args.require(
             args.attention_backend != "triton",
             "attention.model-backend",
             f"{args.architecture} does not run with triton attention",
             f"{args.architecture} does not support triton attention backend, as the first layer "
             "might not be an attention layer"
-            if args.architecture.startswith("Lfm2")
+            if lfm
             else f"{args.architecture} does not support triton attention backend,as the first "
             "layer might not be an attention layer",
             "attention_backend",
@@ -67,6 +70,9 @@ def refuse_states(args: ServerArgs) -> None:
 
 
 def _choose_on_sm100(args: ServerArgs, hybrid: Hybrid) -> None:
+    if args.since("0.5.19") and args.architecture.startswith("NemotronH"):
+        _choose_for_nemotron(args)
+        return
     if not args.machine.is_sm100 or args.attention_backend is not None or hybrid.sm100 is None:
         return
     backend = hybrid.sm100
@@ -84,6 +90,28 @@ def _choose_on_sm100(args: ServerArgs, hybrid: Hybrid) -> None:
     choose_backend(args, backend, f"the default for {args.architecture} on SM100")
     if args.since("0.5.14") and args.architecture in _QWEN_LIKE:
         args.set("page_size", 64 if backend == "trtllm_mha" else 1, f"{backend} with linear layers")
+
+
+def _choose_for_nemotron(args: ServerArgs) -> None:
+    """Choose Nemotron-H's backends on Blackwell, for itself and its draft (0.5.19 and newer)."""
+    if not args.machine.is_blackwell or not is_backend_unset(args):
+        return
+    if args.speculative_algorithm is None:
+        if args.machine.is_sm100:
+            choose_backend(args, "trtllm_mha", "the default for Nemotron-H on SM100")
+        return
+    chain = args.machine.is_sm100 and args.speculative_eagle_topk in (None, 1)
+    algorithms = ("EAGLE", "NEXTN", "DSPARK") if chain else ("EAGLE", "NEXTN", "DFLASH", "DSPARK")
+    chosen, drafts_on = ("trtllm_mha", "trtllm_mha") if chain else ("triton", "flashinfer")
+    choose_backend(args, chosen, "the default for Nemotron-H with speculation on Blackwell")
+    if chain and args.page_size is None:
+        args.set("page_size", 64, "trtllm_mha with Nemotron-H")
+    if chain and args.mamba_radix_cache_strategy == "auto":
+        args.set("mamba_radix_cache_strategy", "extra_buffer", "speculation with Nemotron-H")
+    drafts = args.speculative_algorithm.upper() in algorithms
+    if drafts and args.speculative_draft_attention_backend is None:
+        why = "the default for Nemotron-H's draft on Blackwell"
+        args.set("speculative_draft_attention_backend", drafts_on, why)
 
 
 def _strategy_field(args: ServerArgs) -> str:

@@ -9,7 +9,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from specpreflight.engines.sglang.server_args.speculative.common import attention_backends
+from specpreflight.engines.sglang.server_args.speculative.common import (
+    attention_backends,
+    uses_attention_data_parallelism,
+)
 from specpreflight.engines.sglang.server_args.state import ServerArgs
 from specpreflight.engines.sglang.server_args.target_models.common import (
     choose_backend,
@@ -28,6 +31,13 @@ GEMMA4: Final = (
     "Gemma4ForConditionalGeneration",
     "Gemma4ForCausalLM",
     "Gemma4UnifiedForConditionalGeneration",
+)
+#: Backends that Gemma 4 accepts, in the engine's order, in ascending order of release.
+GEMMA4_ACCEPTED: Final = (
+    ("0.5.13", ("trtllm_mha", "triton", "intel_xpu")),
+    ("0.5.18", ("trtllm_mha", "triton", "ascend", "intel_xpu", "intel_amx")),
+    ("0.5.20", ("trtllm_mha", "triton", "ascend", "intel_xpu", "intel_amx", "aiter")),
+    ("0.5.22", ("trtllm_mha", "triton", "fa4", "ascend", "intel_xpu", "intel_amx", "aiter")),
 )
 EXAONE: Final = ("Exaone4ForCausalLM", "ExaoneMoEForCausalLM")
 
@@ -86,14 +96,14 @@ def handle_gemma4(args: ServerArgs) -> None:
             chosen = "trtllm_mha"
         if args.attention_backend is None:
             choose_backend(args, chosen, "the default for Gemma 4")
-        accepted: tuple[str, ...] = ("trtllm_mha", "triton", "intel_xpu")
+        accepted = next(names for since, names in reversed(GEMMA4_ACCEPTED) if args.since(since))
         prefill, decode = attention_backends(args)
         requires_backends(
             args,
             accepted,
             "Gemma 4",
-            "Gemma4 only supports trtllm_mha, triton, or intel_xpu attention backend, got "
-            f"prefill={prefill}, decode={decode}",
+            f"Gemma4 only supports {', '.join(accepted[:-1])}, or {accepted[-1]} attention "
+            f"backend, got prefill={prefill}, decode={decode}",
         )
     elif args.architecture == GEMMA4[0] and is_backend_unset(args):
         choose_backend(args, chosen, "the default for Gemma 4")
@@ -109,11 +119,7 @@ def handle_olmo2(args: ServerArgs) -> None:
     """Choose and check OLMo 2's attention backend (0.5.4 and newer)."""
     args.set("disable_hybrid_swa_memory", True, "not supported with OLMo yet")
     if args.attention_backend is None:
-        if args.machine.is_sm100:
-            chosen = "trtllm_mha"
-        else:
-            chosen = "fa3" if args.machine.is_cuda else "triton"
-        choose_backend(args, chosen, "the default for OLMo")
+        choose_backend(args, _sliding_default(args), "the default for OLMo")
     args.require(
         args.attention_backend != "flashinfer",
         "attention.model-backend",
@@ -123,11 +129,19 @@ def handle_olmo2(args: ServerArgs) -> None:
     )
 
 
+def _sliding_default(args: ServerArgs) -> str:
+    if args.machine.is_sm100:
+        return "trtllm_mha"
+    return "fa3" if args.machine.is_cuda else "triton"
+
+
 def handle_exaone(args: ServerArgs) -> None:
     """Check EXAONE 4's attention backend (0.5.9 and newer)."""
     if args.target.config.get("sliding_window_pattern") is None:
         return
     args.set("disable_hybrid_swa_memory", True, "not supported with EXAONE yet")
+    if args.since("0.5.22") and args.attention_backend is None:
+        choose_backend(args, _sliding_default(args), "the default for EXAONE")
     accepted = ["fa3", "triton", "trtllm_mha"]
     args.require(
         args.attention_backend in accepted,
@@ -153,6 +167,48 @@ def handle_moss_vl(args: ServerArgs) -> None:
         "prefill_attention_backend",
         "attention_backend",
     )
+
+
+def handle_iquest_q1(args: ServerArgs) -> None:
+    """Check IQuest-Q1's attention and its MTP draft, and choose FA3 (0.5.21 and newer)."""
+    algorithm = args.speculative_algorithm
+    given = (
+        args.attention_backend,
+        args.prefill_attention_backend,
+        args.decode_attention_backend,
+    )
+    for fails, said in (
+        (
+            any(backend not in (None, "fa3") for backend in given),
+            "IQuestQ1 applies its attention sink from the softmax LSE and requires FA3 attention "
+            "for both prefill and decode.",
+        ),
+        (
+            algorithm is not None and algorithm.upper() not in ("EAGLE", "NEXTN"),
+            "IQuest Q1 MTP requires serial EAGLE or NEXTN drafting.",
+        ),
+        (
+            algorithm is not None and args.speculative_draft_attention_backend not in (None, "fa3"),
+            "IQuestQ1 requires FA3 attention for the MTP draft.",
+        ),
+        (
+            (args.speculative_eagle_topk or 1) > 1,
+            "IQuestQ1 speculative decoding requires --speculative-eagle-topk 1.",
+        ),
+        (
+            bool(args.enable_multi_layer_eagle),
+            "IQuest Q1 MTP drafting does not support multi-layer EAGLE.",
+        ),
+        (
+            uses_attention_data_parallelism(args),
+            "IQuest Q1 does not support DP attention.",
+        ),
+        (args.pp_size > 1, "IQuest Q1 does not support pipeline parallelism."),
+    ):
+        if fails:
+            args.stop("attention.model-backend", said.rstrip("."), said, "attention_backend")
+    if args.attention_backend is None:
+        choose_backend(args, "fa3", "IQuest-Q1 needs it")
 
 
 def handle_minimax_m3(args: ServerArgs) -> None:
