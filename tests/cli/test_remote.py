@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -96,3 +97,24 @@ def test_the_draft_on_another_machine_from_crashes_to_starts_and_back(
     assert run("undo", url).exit_code == 0
     assert (tmp_path / "draft" / "config.json").read_bytes() == original
     assert verdict(check()) == "crashes"
+
+
+def test_two_hosts_are_compared_and_fixed_together(
+    start: Callable[..., SshServer], tmp_path: Path
+) -> None:
+    """Two addresses of one server stand for two hosts; one of the drafts was fixed before."""
+    server = start()
+    shutil.copytree(EXAMPLE / "draft", tmp_path / "draft")
+    url = server.url(tmp_path / "draft")
+    config = f"Host one two\n  HostName 127.0.0.1\n  Port {server.port}\n"
+    (server.home / ".ssh" / "config").write_text(config)
+    both = url.replace(f"127.0.0.1:{server.port}", "{one,two}")
+    result = run(
+        "check", str(EXAMPLE / "target"), both, "--engine", "sglang@0.5.11", "--no-env",
+        "--format", "json", "--", *FLAGS,
+    )  # fmt: skip
+    reports = json.loads(result.stdout)["reports"]
+    assert [report["inputs"]["draft"] for report in reports] == [
+        both.replace("{one,two}", host) for host in ("one", "two")
+    ]
+    assert result.exit_code == 1

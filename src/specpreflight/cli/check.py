@@ -5,22 +5,26 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from specpreflight.cli import report_error
+from specpreflight.cli.hosts import paths_on_hosts, with_copies
 from specpreflight.cli.remote import reach_hosts
 from specpreflight.errors import InputError
 from specpreflight.models.finding import Ignored, Severity
 
 if TYPE_CHECKING:
     from specpreflight.models.checkpoint import Problem
-    from specpreflight.models.launch import Launch
+    from specpreflight.models.launch import Launch, Variable
     from specpreflight.models.report import Report
+
+#: What `--format` takes; all but text are written by `cli/rendering.py`.
+FORMATS = ("text", "json", "json-lines", "sarif", "junit", "github", "gitlab", "markdown")
 
 FAIL_ON = {"error": Severity.ERROR, "warning": Severity.WARNING, "note": Severity.NOTE}
 
@@ -41,32 +45,37 @@ class WordsCommand(click.Command):
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """A `check` command line, parsed."""
+    """A `check` command line, parsed.
 
-    typed: tuple[str, ...]
-    paths: tuple[str, ...]
-    words: tuple[str, ...] | None
-    engines: tuple[str, ...]
-    settings: tuple[str, ...]
-    env_files: tuple[Path, ...]
-    use_process_environment: bool
-    hardware: str | None
-    ignore: tuple[str, ...]
-    fail_on: Severity | None
-    form: str
-    color: str
-    verbose: bool
-    action: str
-    unsafe: bool
-    select: tuple[str, ...]
-    copy_to: str | None
-    no_fsync: bool
-    interactive: bool
-    launch_file: str | None
-    hub_pr: bool
-    accept_new: bool
-    online: bool
+    `inherited` stands for the variables of this process where a command will get others.
+    """
+
+    typed: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    words: tuple[str, ...] | None = None
+    engines: tuple[str, ...] = ()
+    settings: tuple[str, ...] = ()
+    env_files: tuple[Path, ...] = ()
+    use_process_environment: bool = True
+    hardware: str | None = None
+    ignore: tuple[str, ...] = ()
+    fail_on: Severity | None = None
+    form: str = "text"
+    color: str = "auto"
+    verbose: bool = False
+    action: str = "report"
+    unsafe: bool = False
+    select: tuple[str, ...] = ()
+    copy_to: str | None = None
+    no_fsync: bool = False
+    interactive: bool = False
+    launch_file: str | None = None
+    hub_pr: bool = False
+    hosts: tuple[str, ...] = ()
+    accept_new: bool = False
+    online: bool = False
     nccl: str | None = None
+    inherited: Mapping[str, Variable] | None = None
 
 
 @click.command(cls=WordsCommand)
@@ -104,7 +113,14 @@ class Options:
     show_default=True,
     help="The least severity that exits with 1.",
 )
-@click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
+@click.option("--format", "form", type=click.Choice(FORMATS), default="text")
+@click.option(
+    "--output",
+    "outputs",
+    multiple=True,
+    metavar="FORMAT=FILE",
+    help="Write the report to a file too, in any format but text.",
+)
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto")
 @click.option("-v", "--verbose", is_flag=True, help="Show notes, skipped rules, resolved values.")
 @click.option("--diff", "action", flag_value="diff", help="Show what --fix would change.")
@@ -124,6 +140,9 @@ class Options:
 )
 @click.option("--no-fsync", is_flag=True, help="With --fix: do not wait for the disk.")
 @click.option("--hub-pr", is_flag=True, help="With --fix: open a pull request on the Hub.")
+@click.option(
+    "--host", "hosts", multiple=True, metavar="[USER@]HOST", help="Read TARGET and DRAFT there."
+)
 @click.option("--accept-new", is_flag=True, help="Add a host of ssh:// to known_hosts.")
 @click.option("--online", is_flag=True, help="Download the JSON files of Hub ids not cached.")
 @click.pass_context
@@ -152,7 +171,8 @@ def check(
         unsafe=unsafe,
         **given,
     )
-    reach_hosts(ctx, options.paths, accept_new=options.accept_new)
+    urls = [path for paths in paths_on_hosts(options.paths, options.hosts) for path in paths]
+    reach_hosts(ctx, urls, accept_new=options.accept_new)
     ctx.exit(run_check(options))
 
 
@@ -161,10 +181,21 @@ def run_check(options: Options) -> int:
     from specpreflight.api import check as check_launch
 
     require_rules(options.ignore + options.select)
+    if options.outputs:
+        from specpreflight.cli.rendering import parse_output
+
+        for output in options.outputs:
+            parse_output(output)
     ignored = {name: Ignored("--ignore", "command line") for name in options.ignore}
     from specpreflight.cli.loading import load_launches
 
-    launches = load_launches(options)
+    launches = [
+        launch
+        for paths in paths_on_hosts(options.paths, options.hosts)
+        for launch in load_launches(replace(options, paths=paths))
+    ]
+    if len(launches) > 1:
+        launches = with_copies(launches)
     unreadable = report_problems(launches)
     if unreadable and options.form == "text":
         return InputError.exit_code
@@ -204,12 +235,16 @@ def _problems(launch: Launch) -> list[Problem]:
 
 def write_reports(reports: Sequence[Report], options: Options, *, to_stderr: bool = False) -> None:
     """Write one report, or several as one JSON document or one after the other."""
-    if options.form == "json":
-        from specpreflight.reports.json import render_json, render_many
-
-        text = render_json(reports[0]) if len(reports) == 1 else render_many(reports)
-    else:
+    if options.form == "text":
         text = "\n".join(_as_text(report, options) for report in reports)
+    else:
+        from specpreflight.cli.rendering import render
+
+        text = render(options.form, reports)
+    for output in options.outputs:
+        from specpreflight.cli.rendering import write_output
+
+        write_output(output, reports)
     click.echo(text, nl=False, color=True, err=to_stderr)
 
 

@@ -104,7 +104,16 @@ def with_documents(launch: Launch, documents: Sequence[Document]) -> Launch:
             return checkpoint
         return replace(checkpoint, config=by_name[checkpoint.config.name])
 
-    return replace(launch, target=edited(launch.target), draft=edited(launch.draft))
+    copies = {
+        role: tuple(edited(copy) for copy in copies)
+        for role, copies in launch.facts.get("copies", {}).items()
+    }
+    return replace(
+        launch,
+        target=edited(launch.target),
+        draft=edited(launch.draft),
+        facts={**launch.facts, "copies": copies},
+    )
 
 
 def _documents(launches: Sequence[Launch]) -> list[Document]:

@@ -37,7 +37,7 @@ def run_undo(paths: Sequence[str], *, force: bool) -> int:
     for path in paths:
         try:
             click.echo(undo_one(path, force=force))
-        except SpecpreflightError as error:  # noqa: PERF203
+        except SpecpreflightError as error:
             report_error(error)
             worst = max(worst, error.exit_code)
     return worst

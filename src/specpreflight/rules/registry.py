@@ -58,6 +58,7 @@ _MODULES = (
     "files.config_unreadable",
     "files.key_repeated",
     "files.number_not_json",
+    "files.copies_differ",
     "files.weights_absent",
     "files.weight_shard_missing",
     "files.weight_file_broken",

@@ -1,0 +1,66 @@
+"""The same check on several hosts: `--host A --host B`, or `ssh://{a,b,c}/path`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import PurePosixPath
+
+from specpreflight.errors import UsageError
+from specpreflight.models.checkpoint import Checkpoint
+from specpreflight.models.launch import Launch
+
+_BRACES = re.compile(r"\{([^{}/]*,[^{}/]*)\}")
+
+
+def paths_on_hosts(paths: Sequence[str], hosts: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return the paths of one check for each host; one tuple where no host is named.
+
+    With `hosts`, a path of this machine becomes that path of each host, a relative one below the
+    ssh user's home. A URL whose host is a list in braces stands for one URL for each of them; the
+    other paths are repeated.
+
+    Raises:
+        UsageError: two paths name different numbers of hosts.
+    """
+    if hosts:
+        return [tuple(_on_host(path, host) for path in paths) for host in hosts]
+    variants = [_expand(path) for path in paths]
+    counts = {len(one) for one in variants if len(one) > 1}
+    if len(counts) > 1:
+        raise UsageError(
+            "the paths name different numbers of hosts: " + " ".join(paths),
+            hint="write the same hosts in both, in the same order",
+        )
+    count = counts.pop() if counts else 1
+    return [
+        tuple(one[index] if len(one) > 1 else one[0] for one in variants) for index in range(count)
+    ]
+
+
+def with_copies(launches: Sequence[Launch]) -> list[Launch]:
+    """Return the launches, each knowing the copies of its checkpoints on all hosts."""
+    copies: Mapping[str, tuple[Checkpoint, ...]] = {
+        "target": tuple(one.target for one in launches if one.target is not None),
+        "draft": tuple(one.draft for one in launches if one.draft is not None),
+    }
+    return [replace(one, facts={**one.facts, "copies": copies}) for one in launches]
+
+
+def _on_host(path: str, host: str) -> str:
+    if "://" in path:
+        return path
+    return f"ssh://{host}{path}" if PurePosixPath(path).is_absolute() else f"ssh://{host}/~/{path}"
+
+
+def _expand(path: str) -> list[str]:
+    scheme, separator, rest = path.partition("://")
+    host, slash, place = rest.partition("/")
+    braces = _BRACES.search(host) if scheme in {"ssh", "sftp"} else None
+    if braces is None:
+        return [path]
+    return [
+        f"{scheme}{separator}{host[: braces.start()]}{name}{host[braces.end() :]}{slash}{place}"
+        for name in braces[1].split(",")
+    ]
