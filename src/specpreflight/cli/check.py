@@ -76,6 +76,7 @@ class Options:
     online: bool = False
     nccl: str | None = None
     inherited: Mapping[str, Variable] | None = None
+    outputs: tuple[str, ...] = ()
 
 
 @click.command(cls=WordsCommand)

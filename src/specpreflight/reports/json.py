@@ -21,6 +21,16 @@ def render_json(report: Report) -> str:
     return json.dumps(report_data(report), indent=2, ensure_ascii=False) + "\n"
 
 
+def render_json_of(reports: Sequence[Report]) -> str:
+    """Return one report, or several as one document."""
+    return render_json(reports[0]) if len(reports) == 1 else render_many(reports)
+
+
+def render_json_lines(reports: Sequence[Report]) -> str:
+    """Return one line of JSON a report, for tools that stream."""
+    return "".join(json.dumps(report_data(report), ensure_ascii=False) + "\n" for report in reports)
+
+
 def render_many(reports: Sequence[Report]) -> str:
     """Return several launches or engines of one call as one JSON text."""
     summaries = [report.summary for report in reports]

@@ -1,0 +1,68 @@
+"""The formats a report can be written in, by name; each is imported when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from pathlib import Path
+
+from specpreflight.errors import InputError, UsageError
+from specpreflight.models.report import Report
+
+#: Format → its function in `specpreflight.reports`, which takes all reports of one call.
+MACHINE_FORMATS = {
+    "json": "json.render_json_of",
+    "json-lines": "json.render_json_lines",
+    "sarif": "sarif.render_sarif",
+    "junit": "junit.render_junit",
+    "github": "github.render_github",
+    "gitlab": "gitlab.render_gitlab",
+    "markdown": "markdown.render_markdown",
+}
+
+
+def render(form: str, reports: Sequence[Report]) -> str:
+    """Return the reports as text of one of `MACHINE_FORMATS`."""
+    module_name, _, function_name = MACHINE_FORMATS[form].partition(".")
+    module = import_module(f"specpreflight.reports.{module_name}")
+    function: Callable[..., str] = getattr(module, function_name)
+    if form == "sarif":
+        return function(reports, rule_pages(reports))
+    return function(reports)
+
+
+def rule_pages(reports: Sequence[Report]) -> dict[str, tuple[str, str]]:
+    """Return summary and page of each rule that found something."""
+    from specpreflight.rules.registry import find_rule, read_page
+
+    names = {finding.rule for report in reports for finding in report.findings}
+    return {name: (find_rule(name).summary, read_page(name)) for name in sorted(names)}
+
+
+def parse_output(given: str) -> tuple[str, Path]:
+    """Return format and file of an `--output FORMAT=FILE`.
+
+    Raises:
+        UsageError: it is not of that form, or names no format.
+    """
+    form, equals, file = given.partition("=")
+    if not equals or not file or form not in MACHINE_FORMATS:
+        raise UsageError(
+            f"--output {given}: not FORMAT=FILE",
+            hint=f"formats: {', '.join(MACHINE_FORMATS)}",
+        )
+    return form, Path(file)
+
+
+def write_output(given: str, reports: Sequence[Report]) -> None:
+    """Write the reports to the file of an `--output FORMAT=FILE`.
+
+    Raises:
+        UsageError: see `parse_output`.
+        InputError: the file cannot be written.
+    """
+    form, path = parse_output(given)
+    try:
+        path.write_text(render(form, reports), encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written: {error.strerror}") from None

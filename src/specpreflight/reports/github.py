@@ -1,0 +1,47 @@
+"""GitHub Actions: annotations as workflow commands, and the job summary."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from specpreflight.models.finding import Finding, Severity
+from specpreflight.models.report import Report
+
+_COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
+
+
+def render_github(reports: Sequence[Report]) -> str:
+    """Return one workflow command a finding; the runner puts it on the line it names."""
+    return "".join(_annotation(report, finding) for report, finding in _findings(reports))
+
+
+def _findings(reports: Sequence[Report]) -> Iterator[tuple[Report, Finding]]:
+    for report in reports:
+        for finding in report.findings:
+            yield report, finding
+
+
+def _annotation(report: Report, finding: Finding) -> str:
+    command = _COMMANDS[finding.severity or Severity.NOTE]
+    properties = {"title": f"{finding.rule} ({report.engine.name} {report.engine.version})"}
+    for value in finding.values:
+        origin = value.origin
+        if origin.path is not None:
+            properties["file"] = origin.path
+            if origin.line is not None:
+                properties |= {"line": str(origin.line), "col": str(origin.column)}
+            break
+    listed = ",".join(f"{name}={_property(text)}" for name, text in properties.items())
+    remedies = [f"To do: {remedy.title}" for remedy in finding.remedies[:1]]
+    text = "\n".join([finding.message, *remedies])
+    return f"::{command} {listed}::{_data(text)}\n"
+
+
+def _data(text: str) -> str:
+    """Escape a command's message, as @actions/core does (`escapeData`)."""
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    """Escape a command's property, as @actions/core does (`escapeProperty`)."""
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

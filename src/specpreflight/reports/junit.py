@@ -1,0 +1,66 @@
+"""JUnit XML: a test suite a launch, a test case a finding (or one that passed)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from xml.etree.ElementTree import Element, SubElement, indent, tostring
+
+from specpreflight.models.finding import Finding, Severity
+from specpreflight.models.report import Report
+
+
+def render_junit(reports: Sequence[Report]) -> str:
+    """Return the reports as JUnit XML; errors and warnings fail, notes are passed with output."""
+    root = Element("testsuites", name="specpreflight")
+    for report in reports:
+        _suite(root, report)
+    indent(root)
+    text: str = tostring(root, encoding="unicode")
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{_printable(text)}\n'
+
+
+def _suite(root: Element, report: Report) -> None:
+    name = f"{report.engine.name} {report.engine.version}: {launch_name(report)}"
+    failing = [one for one in report.findings if one.severity is not Severity.NOTE]
+    suite = SubElement(
+        root,
+        "testsuite",
+        name=name,
+        tests=str(max(len(report.findings), 1) + len(report.skipped)),
+        failures=str(len(failing)),
+        errors="0",
+        skipped=str(len(report.skipped)),
+    )
+    if not report.findings:
+        SubElement(suite, "testcase", classname=name, name=report.verdict.summary)
+    for finding in report.findings:
+        case = SubElement(suite, "testcase", classname=name, name=finding.rule)
+        text = _details(finding)
+        if finding.severity is Severity.NOTE:
+            SubElement(case, "system-out").text = text
+        else:
+            kind = finding.severity.value if finding.severity else ""
+            SubElement(case, "failure", message=finding.message, type=kind).text = text
+    for skipped in report.skipped:
+        case = SubElement(suite, "testcase", classname=name, name=skipped.rule)
+        SubElement(case, "skipped", message=f"{skipped.needs}: {skipped.reason}")
+
+
+def launch_name(report: Report) -> str:
+    """Return target and draft as a phrase."""
+    return " + ".join(part for part in (report.inputs.target, report.inputs.draft) if part)
+
+
+def _details(finding: Finding) -> str:
+    lines = [finding.message, finding.detail]
+    for value in finding.values:
+        origin = value.origin
+        place = f"{origin.path}:{origin.line}:{origin.column}" if origin.line else origin.name
+        lines.append(f"{value.label}: {value.value} ({place})")
+    lines += [f"to do: {remedy.title}" for remedy in finding.remedies]
+    return "\n".join(line for line in lines if line)
+
+
+def _printable(text: str) -> str:
+    """Leave out the control characters that XML 1.0 does not allow."""
+    return "".join(letter for letter in text if letter >= " " or letter in "\n\t\r")

@@ -1,0 +1,130 @@
+"""SARIF 2.1.0, for code scanning: rules with their pages, findings with both places, fixes."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from specpreflight import __version__
+from specpreflight.models.finding import MISSING, Finding, Remedy, Severity, Value
+from specpreflight.models.report import Report
+
+SCHEMA = (
+    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+)
+
+_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
+
+
+def render_sarif(reports: Sequence[Report], pages: Mapping[str, tuple[str, str]]) -> str:
+    """Return one SARIF run for all reports.
+
+    Args:
+        reports: what was found.
+        pages: rule name → (summary, page in Markdown), for the rules' help.
+    """
+    findings = [(report, finding) for report in reports for finding in report.findings]
+    names = sorted({finding.rule for _, finding in findings})
+    run = {
+        "tool": {
+            "driver": {
+                "name": "specpreflight",
+                "version": __version__,
+                "informationUri": "https://pypi.org/project/specpreflight/",
+                "rules": [_rule(name, *pages[name]) for name in names],
+            }
+        },
+        "columnKind": "unicodeCodePoints",
+        "results": [_result(report, finding, names) for report, finding in findings],
+    }
+    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
+
+
+def _rule(name: str, summary: str, page: str) -> dict[str, Any]:
+    return {
+        "id": name,
+        "shortDescription": {"text": summary},
+        "fullDescription": {"text": page.splitlines()[0]},
+        "help": {"text": page, "markdown": page},
+    }
+
+
+def _result(report: Report, finding: Finding, names: Sequence[str]) -> dict[str, Any]:
+    places = [value for value in finding.values if value.origin.kind == "file"]
+    result: dict[str, Any] = {
+        "ruleId": finding.rule,
+        "ruleIndex": names.index(finding.rule),
+        "level": _LEVELS[finding.severity or Severity.NOTE],
+        "message": {"text": _message(report, finding)},
+        "locations": [_location(places[0])] if places else [],
+        "relatedLocations": [_location(value, at) for at, value in enumerate(places[1:], start=1)],
+        "partialFingerprints": {"specpreflight/v1": finding.fingerprint},
+    }
+    if len(places) > 1:
+        steps = [{"location": _location(value)} for value in reversed(places)]
+        result["codeFlows"] = [{"threadFlows": [{"locations": steps}]}]
+    fixes = [_fix(remedy, finding) for remedy in finding.remedies if remedy.edits]
+    if fixes:
+        result["fixes"] = fixes
+    if finding.ignored is not None:
+        result["suppressions"] = [{"kind": "external", "justification": finding.ignored.reason}]
+    return result
+
+
+def _message(report: Report, finding: Finding) -> str:
+    parts = [f"{report.engine.name} {report.engine.version}: {finding.message}."]
+    if finding.detail:
+        parts.append(finding.detail)
+    parts += [f"To do: {remedy.title}." for remedy in finding.remedies[:1]]
+    return " ".join(parts)
+
+
+def _location(value: Value, number: int | None = None) -> dict[str, Any]:
+    origin = value.origin
+    physical: dict[str, Any] = {"artifactLocation": {"uri": origin.path}}
+    if origin.line is not None:
+        physical["region"] = _region(value)
+    location: dict[str, Any] = {"physicalLocation": physical}
+    if number is not None:
+        location["id"] = number
+    shown = json.dumps(value.value, ensure_ascii=False)
+    location["message"] = {"text": f"{value.label}: {shown}"}
+    return location
+
+
+def _region(value: Value) -> dict[str, Any]:
+    origin = value.origin
+    region = {"startLine": origin.line, "startColumn": origin.column}
+    if origin.end_column is not None:
+        region["endColumn"] = origin.end_column
+    return region
+
+
+def _fix(remedy: Remedy, finding: Finding) -> dict[str, Any]:
+    return {
+        "description": {"text": remedy.title},
+        "artifactChanges": [
+            {
+                "artifactLocation": {"uri": path},
+                "replacements": list(_replacements(remedy, path, finding)),
+            }
+            for path in dict.fromkeys(edit.path for edit in remedy.edits)
+        ],
+    }
+
+
+def _replacements(remedy: Remedy, path: str, finding: Finding) -> Iterator[dict[str, Any]]:
+    """Yield the replaced regions; an edit whose place is not known gets an empty one at the top."""
+    regions = {
+        (value.origin.path, value.origin.pointer): _region(value)
+        for value in finding.values
+        if value.origin.line is not None
+    }
+    for edit in remedy.edits:
+        if edit.path == path:
+            region = regions.get(
+                (path, edit.pointer), {"startLine": 1, "startColumn": 1, "endColumn": 1}
+            )
+            after = "" if edit.after == MISSING else json.dumps(edit.after)
+            yield {"deletedRegion": region, "insertedContent": {"text": after}}

@@ -1,0 +1,105 @@
+"""Every machine format, on one sample that has all that a report can have."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from sample_report import SAMPLE
+
+from specpreflight.cli.check import FORMATS
+from specpreflight.cli.rendering import MACHINE_FORMATS, render
+from specpreflight.reports.github import render_github
+from specpreflight.reports.gitlab import render_gitlab
+from specpreflight.reports.junit import render_junit
+from specpreflight.reports.markdown import render_markdown
+from specpreflight.reports.sarif import render_sarif
+
+PAGES = {
+    "draft-context-shorter": ("the draft is shorter", "The draft is shorter.\n\n## Example"),
+    "rope-theta-differs": ("theta differs", "Theta differs.\n\n## Example"),
+}
+
+
+def test_command_line_offers_exactly_these() -> None:
+    assert set(FORMATS) == {"text", *MACHINE_FORMATS}
+
+
+@pytest.mark.parametrize("form", MACHINE_FORMATS)
+def test_several_reports_in_one_call(form: str) -> None:
+    assert render(form, [SAMPLE, SAMPLE]).endswith("\n")
+
+
+def test_json_lines_is_a_report_a_line() -> None:
+    lines = render("json-lines", [SAMPLE, SAMPLE]).splitlines()
+    assert [json.loads(line)["verdict"]["outcome"] for line in lines] == ["crashes", "crashes"]
+
+
+def test_sarif_has_both_places_and_the_fix() -> None:
+    [run] = json.loads(render_sarif([SAMPLE], PAGES))["runs"]
+    result = run["results"][0]
+    region = {"startLine": 4, "startColumn": 30, "endColumn": 36}
+    assert result["level"] == "error"
+    assert result["locations"][0]["physicalLocation"]["region"] == region
+    assert result["relatedLocations"][0]["physicalLocation"]["artifactLocation"] == {
+        "uri": "t/config.json"
+    }
+    steps = result["codeFlows"][0]["threadFlows"][0]["locations"]
+    uris = [step["location"]["physicalLocation"]["artifactLocation"]["uri"] for step in steps]
+    assert uris == ["t/config.json", "d/config.json"]
+    [change] = result["fixes"][0]["artifactChanges"]
+    assert change["replacements"] == [
+        {"deletedRegion": region, "insertedContent": {"text": "262144"}}
+    ]
+    assert run["results"][1]["suppressions"][0]["justification"] == "trained like this"
+    assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == sorted(PAGES)
+
+
+def test_sarif_passes_the_public_validator(tmp_path: Path) -> None:
+    npx = shutil.which("npx")
+    if npx is None:
+        pytest.skip("needs npx, to run @microsoft/sarif-multitool")
+    file = tmp_path / "report.sarif"
+    file.write_text(render_sarif([SAMPLE], PAGES))
+    command = [npx, "--yes", "@microsoft/sarif-multitool@5.7.0", "validate", file.name]
+    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    if "error" in run.stderr and "npm" in run.stderr:
+        pytest.skip("the npm registry cannot be reached")
+    assert "Analysis completed successfully" in run.stdout
+    assert ": error " not in run.stdout
+    assert ": warning " not in run.stdout
+
+
+def test_junit_counts() -> None:
+    root = ElementTree.fromstring(render_junit([SAMPLE]))
+    [suite] = root.findall("testsuite")
+    assert (suite.get("tests"), suite.get("failures"), suite.get("skipped")) == ("3", "1", "1")
+    failure = suite.find("testcase/failure")
+    assert failure is not None
+    assert "d/config.json:4:30" in (failure.text or "")
+
+
+def test_github_annotation_lands_on_the_line() -> None:
+    first = render_github([SAMPLE]).splitlines()[0]
+    assert first.startswith(
+        "::error title=draft-context-shorter (sglang 0.5.11),file=d/config.json,line=4,col=30::"
+    )
+    assert "%0ATo do: set `max_position_embeddings` to 262144" in first
+
+
+def test_gitlab_issue() -> None:
+    [issue] = json.loads(render_gitlab([SAMPLE]))[:1]
+    assert issue["severity"] == "critical"
+    assert issue["location"] == {"path": "d/config.json", "lines": {"begin": 4}}
+    assert set(issue) == {"description", "check_name", "fingerprint", "severity", "location"}
+
+
+def test_markdown_folds_notes() -> None:
+    text = render_markdown([SAMPLE])
+    assert text.startswith("### SGLang 0.5.11 crashes")
+    assert "| draft | `131072` | `d/config.json:4` |" in text
+    assert "<details><summary>notes: 1</summary>" in text
