@@ -305,16 +305,55 @@ _LAYERS = """
     """
 
 
-def _deepseek(body: str) -> dict[str, str]:
+def _capture(file: str, class_: str, body: str) -> dict[str, str]:
     return {
-        "srt/models/deepseek_v2.py": f"""
-            class DeepseekV2ForCausalLM:
+        f"srt/models/{file}.py": f"""
+            class {class_}:
                 def set_eagle3_layers_to_capture(self, layer_ids=None):
                     {body}
             """
     }
 
 
+def _deepseek(body: str) -> dict[str, str]:
+    return _capture("deepseek_v2", "DeepseekV2ForCausalLM", body)
+
+
+def _gpt_oss(body: str) -> dict[str, str]:
+    return _capture("gpt_oss", "GptOssForCausalLM", body)
+
+
+_BACKENDS_COMPARED = """
+    class EAGLEWorker:
+        def init_attention_backend(self):
+            if self.server_args.attention_backend == "flashinfer":
+                pass
+            elif self.server_args.attention_backend == "fa3":
+                pass
+            else:
+                raise ValueError(f"EAGLE is not supported in attention backend {self.x}")
+    """
+_BACKENDS_TABLES = """
+    class DraftBackendFactory:
+        def create_decode_backend(self):
+            if self.speculative_num_steps <= 1:
+                return None
+            backend_map = {"triton": self._a, "fa3": self._b}
+            return self._create(
+                backend_map, "EAGLE is not supported in decode attention backend {backend_type}"
+            )
+
+        def create_draft_extend_backend(self):
+            backend_map = {"triton": self._a}
+            return self._create(
+                backend_map, "EAGLE is not supported in attention backend {backend_type}"
+            )
+    """
+_COMPARED = {"srt/speculative/eagle_worker.py": _BACKENDS_COMPARED}
+_TABLES = {
+    "srt/speculative/eagle_worker.py": "class EAGLEWorker: ...\n",
+    "srt/speculative/draft_utils.py": _BACKENDS_TABLES,
+}
 _PLUS_ONE = "self.model.layers_to_capture = [val + 1 for val in layer_ids]"
 _IDS = _runner("pass", _READ)
 _BARE_CALL = "def capture(m):\n    m.set_eagle3_layers_to_capture()\n"
@@ -413,6 +452,12 @@ _SHAPES = [
     ("workers.draft-weights", {"srt/managers/scheduler.py": _SCHEDULER_EARLY}, "after-graphs"),
     ("workers.draft-weights", {"srt/managers/scheduler.py": _SCHEDULER_MIDDLE}, "after-graphs"),
     ("workers.draft-weights", {"srt/managers/scheduler.py": _SCHEDULER_LATE}, "before-graphs"),
+    ("backends.draft-decode", _COMPARED, ["fa3", "flashinfer"]),
+    ("backends.draft-decode", _TABLES, ["fa3", "triton"]),
+    ("backends.draft-extend", _COMPARED, ["fa3", "flashinfer"]),
+    ("backends.draft-extend", _TABLES, ["triton"]),
+    ("backends.one-step-needs-no-decode", _COMPARED, False),
+    ("backends.one-step-needs-no-decode", _TABLES, True),
     ("eagle3.many-layers", {_EAGLE3: _ONE_LAYER}, False),
     ("eagle3.many-layers", {_EAGLE3: _LAYERS}, True),
     ("eagle3.layer-names", {_EAGLE3: _ONE_LAYER}, ["midlayer"]),
@@ -445,6 +490,14 @@ _SHAPES = [
         "plus-one-if-first-is-1",
     ),
     ("eagle3.deepseek-ids", _deepseek("self.ids = layer_ids"), None),
+    ("eagle3.deepseek-ids", _deepseek(f"if layer_ids[0] == 3: {_PLUS_ONE}"), None),
+    ("eagle3.gpt-oss-ids", {"srt/models/llama.py": ""}, "no-capture"),
+    ("eagle3.gpt-oss-ids", _gpt_oss(_PLUS_ONE), "plus-one"),
+    (
+        "eagle3.gpt-oss-ids",
+        _gpt_oss(f"x = 1 if max(layer_ids) == num_layers else 0; {_PLUS_ONE}"),
+        "plus-one-unless-largest-is-layers",
+    ),
 ]
 
 

@@ -160,6 +160,15 @@ _FIRST = "0.4.6.post5"
             "eagle3.graphs-with-default-layers",
             [(_FIRST, False), ("0.4.9", True), ("0.5.11", False)],
         ),
+        ("backends.one-step-needs-no-decode", [(_FIRST, False), ("0.5.3.post2", True)]),
+        (
+            "eagle3.gpt-oss-ids",
+            [
+                (_FIRST, "no-capture"),
+                ("0.5.1", "plus-one"),
+                ("0.5.17", "plus-one-unless-largest-is-layers"),
+            ],
+        ),
         (
             "eagle3.deepseek-ids",
             [

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from specpreflight.engines.sglang.harvest.probes import arguments, context, workers
+from specpreflight.engines.sglang.harvest.probes import arguments, backends, context, workers
 from specpreflight.engines.sglang.harvest.probes.shapes import Answer, Probe
 from specpreflight.engines.sglang.harvest.source_tree import SourceTree
 from specpreflight.engines.sglang.tables import to_json
@@ -27,6 +27,9 @@ PROBES: Mapping[str, Probe] = {
     "arguments.pipeline-parallel": arguments.pipeline_parallel,
     "arguments.spec-v2": arguments.spec_v2,
     "arguments.topk-with-pages": arguments.topk_with_pages,
+    "backends.draft-decode": backends.draft_decode,
+    "backends.draft-extend": backends.draft_extend,
+    "backends.one-step-needs-no-decode": backends.one_step_needs_no_decode,
     "context.ci-overrides": context.ci_overrides,
     "context.length-keys": context.length_keys,
     "context.over-length": context.over_length,
@@ -35,6 +38,7 @@ PROBES: Mapping[str, Probe] = {
     "context.reserves-rope-cache": context.reserves_rope_cache,
     "context.text-config-order": context.text_config_order,
     "eagle3.deepseek-ids": workers.deepseek_ids,
+    "eagle3.gpt-oss-ids": workers.gpt_oss_ids,
     "eagle3.graphs-with-default-layers": workers.graphs_with_default_layers,
     "eagle3.ids-read": workers.ids_read,
     "eagle3.layer-names": workers.layer_names,

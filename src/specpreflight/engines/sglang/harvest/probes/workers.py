@@ -181,18 +181,47 @@ def deepseek_ids(tree: SourceTree) -> Answer | None:
 
     `no-capture`, `plus-one`, or `plus-one-if-first-is-1` (else as they are).
     """
-    module = tree.at("srt/models/deepseek_v2.py")
+    return _ids(
+        tree,
+        ("srt/models/deepseek_v2.py", "DeepseekV2ForCausalLM"),
+        ("layer_ids[0] == 1", "plus-one-if-first-is-1"),
+    )
+
+
+def gpt_oss_ids(tree: SourceTree) -> Answer | None:
+    """Say what GPT-OSS makes of aux layer ids.
+
+    `no-capture`, `plus-one`, or `plus-one-unless-largest-is-layers` (then as they are).
+    """
+    return _ids(
+        tree,
+        ("srt/models/gpt_oss.py", "GptOssForCausalLM"),
+        ("max(layer_ids) == num_layers", "plus-one-unless-largest-is-layers"),
+    )
+
+
+def _ids(tree: SourceTree, place: tuple[str, str], special: tuple[str, str]) -> Answer | None:
+    file, class_ = place
+    condition, name = special
+    module = tree.at(file)
     if module is None:
+        # A release without the model: nothing to capture.
+        return Answer("no-capture", file) if tree.files("srt/models/*.py") else None
+    if module.class_(class_) is None:
         return None
-    function = module.function("DeepseekV2ForCausalLM", "set_eagle3_layers_to_capture")
+    function = module.function(class_, "set_eagle3_layers_to_capture")
     if function is None:
-        return Answer("no-capture", source(module, "DeepseekV2ForCausalLM"))
-    where = source(module, "DeepseekV2ForCausalLM", function.name)
-    shapes = {ast.unparse(node) for node in ast.walk(function) if isinstance(node, ast.expr)}
-    if not any("val + 1" in shape for shape in shapes):
+        return Answer("no-capture", source(module, class_))
+    text = ast.unparse(function)
+    if "val + 1 for val in layer_ids" not in text:
         return None
-    conditional = any("layer_ids[0] == 1" in shape for shape in shapes)
-    return Answer("plus-one-if-first-is-1" if conditional else "plus-one", where)
+    where = source(module, class_, function.name)
+    if condition in text:
+        return Answer(name, where)
+    conditions = [
+        statement for statement in ifs(function) if "layer_ids[" in ast.unparse(statement.test)
+    ]
+    return None if conditions else Answer("plus-one", where)
 
 
 def _draft_reads(function: ast.FunctionDef) -> Iterator[ast.Call]:
