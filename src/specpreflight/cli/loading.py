@@ -116,7 +116,9 @@ def _environment(
     """
     is_elsewhere = command is not None and (command.image is not None or command.form in _ELSEWHERE)
     process = os.environ if options.use_process_environment and not is_elsewhere else None
-    inherited = read_environment(process, (), ())
+    inherited: Mapping[str, Variable] = read_environment(process, (), ())
+    if options.inherited is not None and process is not None:
+        inherited = options.inherited
     stated: Mapping[str, Variable] = {} if command is None else command.seen_by_engine()
     given = read_environment(None, options.env_files, options.settings)
     environment = {**inherited, **stated, **given}
