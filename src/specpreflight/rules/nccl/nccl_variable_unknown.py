@@ -28,7 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from specpreflight.models.finding import Finding, Outcome
+from specpreflight.models.finding import Finding, Outcome, Severity
 from specpreflight.models.launch import Launch
 from specpreflight.models.nccl import NcclVariable, reading_of
 from specpreflight.models.resolved import Resolved
@@ -54,9 +54,10 @@ def _finding(variable: NcclVariable) -> Finding:
         detail += " Time-outs are PyTorch's, an argument of the engine (`--dist-timeout`)."
     return Finding(
         RULE.name,
-        Outcome.DEGRADES,
+        Outcome.DEGRADES if names else Outcome.STARTS,
         f"{variable.name[:40]} is read by nobody{meant}"[:100],
         detail=detail,
+        severity=Severity.WARNING,
         values=(variable.as_value(),),
         remedies=(
             *(set_to(name, variable.value or "", safe=False) for name in names),
