@@ -100,11 +100,12 @@ def trace_loader(
 
 
 def _stopped_before(resolved: Resolved) -> str | None:
-    """Return what stops the launch when the draft's config is read."""
+    """Return what stops the launch when the configs are read."""
     from specpreflight.models.finding import STOPPING, Stage
 
     for event in resolved.events:
-        if event.stage is Stage.DRAFT_CONFIG and event.outcome in STOPPING:
+        reading = event.stage in (Stage.TARGET_CONFIG, Stage.DRAFT_CONFIG)
+        if reading and event.outcome in STOPPING:
             return f"{event.exception or 'error'}: {event.engine_message or event.message}"
     return None
 
