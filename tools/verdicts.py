@@ -22,13 +22,14 @@ from typing import Any
 
 from specpreflight.documents import Document
 from specpreflight.engines.sglang import ENGINE
+from specpreflight.engines.sglang.release_order import release_key
 from specpreflight.models.checkpoint import Checkpoint, Problem
 from specpreflight.models.finding import STOPPING, Origin, Stage
 from specpreflight.models.launch import EngineVersion, Hardware, Launch, Variable
 from specpreflight.models.resolved import Event, Resolved
 
 ROOT = Path(__file__).parents[1]
-GOLDEN = ROOT / "tests/golden/sglang"
+GOLDEN = ROOT / "tests/golden/sglang/launches"
 
 #: Folder names in digits: transformers 4 guesses a missing model type from the path's text.
 TARGET, DRAFT = "/00000001/target", "/00000001/draft"
@@ -249,6 +250,40 @@ def agree(
     return agreement
 
 
+def read_golden(path: Path) -> tuple[list[dict[str, Any]], dict[str, dict[str, dict[str, Any]]]]:
+    """Return the cases of a golden file and release → case id → verdict (see `tools/golden.py`)."""
+    head, *lines = path.read_text(encoding="utf-8").splitlines()
+    bases = json.loads(head)["bases"]
+    cases = []
+    verdicts: dict[str, dict[str, dict[str, Any]]] = {}
+    for line in lines:
+        case = json.loads(line)
+        for role in ("target_config", "draft_config"):
+            if isinstance(case.get(role), list):
+                case[role] = _rebuilt(bases, *case[role])
+        for releases, verdict in case.pop("verdicts"):
+            for release in releases:
+                verdicts.setdefault(release, {})[case["id"]] = _lengthened(verdict)
+        cases.append(case)
+    return cases, verdicts
+
+
+def _rebuilt(bases: Mapping[str, Any], base: str, changes: Mapping[str, Any]) -> dict[str, Any]:
+    config = {key: value for key, value in bases[base].items() if f"-{key}" not in changes}
+    return config | {key: value for key, value in changes.items() if not key.startswith("-")}
+
+
+def _lengthened(verdict: dict[str, Any]) -> dict[str, Any]:
+    """Return a golden verdict in the oracle's own terms."""
+    adjusted = {name: [None, value] for name, value in verdict.get("adjusted", {}).items()}
+    return {
+        **verdict,
+        "chain": ["transformers/"] if verdict.get("read_config") else [],
+        "adjusted": adjusted,
+        "draft_architectures": [verdict.get("draft_architecture")],
+    }
+
+
 def recorded_verdicts(folder: Path, profile: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield (release, case id → verdict) of a folder of the oracle."""
     place = folder / "verdicts" if profile == "h100" else folder / "verdicts" / profile
@@ -306,7 +341,16 @@ def main() -> None:
             verdicts = {verdict["id"]: verdict for _, verdict in rows}
             results[version] = agree((case for case, _ in rows), verdicts, version)
             _print(version, results[version], options.show)
-    for folder in options.recorded or ([] if options.pairs else [GOLDEN]):
+    if not options.pairs and not options.recorded:
+        for path in sorted(GOLDEN.glob("*.jsonl")):
+            cases, by_version = read_golden(path)
+            print(path.stem)
+            for version in sorted(by_version, key=release_key):
+                if not options.versions or version in options.versions.split(","):
+                    found = agree(cases, by_version[version], version)
+                    results[f"{path.stem} {version}"] = found
+                    _print(version, found, options.show)
+    for folder in options.recorded or ():
         cases = [
             case
             for case in read_cases(folder)

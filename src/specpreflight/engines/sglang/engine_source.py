@@ -121,13 +121,18 @@ class EngineSource(Evaluator):
         self.transformers_major = int(transformers.split(".")[0])
         self._transformers_models = transformers_models
         v5 = self.transformers_major >= 5
-        self.reader = ConfigReader(checkpoints, v5=v5)
         folders = {
             path: checkpoint.files
             for path, checkpoint in checkpoints.items()
             if checkpoint.problem is None or checkpoint.directory is not None
         }
-        files = Files(folders, contents)
+        configs = {
+            f"{path.rstrip('/')}/config.json": checkpoint.config.root
+            for path, checkpoint in checkpoints.items()
+            if checkpoint.problem is None
+        }
+        files = Files(folders, {**configs, **contents})
+        self.reader = ConfigReader(checkpoints, v5=v5, written=files.contents)
         known = {
             **surroundings(self.variables, files),
             **transformers_names(self.mapping, self.reader, ConfigPrinter(transformers)),

@@ -151,11 +151,19 @@ class FilePath(External):
         )
 
 
-class Text:
-    """The text of a file that the evaluated code opened."""
+class OpenFile(External):
+    """A file that the evaluated code opened; what it writes is only remembered.
 
-    def __init__(self, content: Any) -> None:
-        self.content = content
+    `_load_deepseek_v32_model` and its kin write a changed config to a temporary file and read it.
+    """
+
+    def __init__(self, files: Files, path: str) -> None:
+        self.files = files
+        self.path = path
+
+    def attribute(self, evaluator: Evaluator, name: str) -> Any:
+        """Return its name, and methods without effect."""
+        return self.path if name == "name" else lambda *_: None
 
 
 class Files:
@@ -167,14 +175,14 @@ class Files:
 
     def __init__(self, folders: Mapping[str, tuple[str, ...]], contents: Mapping[str, Any]) -> None:
         self._folders = {path.rstrip("/"): names for path, names in folders.items()}
-        self._contents = contents
+        self.contents = dict(contents)
 
     def exists(self, path: Any) -> Any:
         """Return `os.path.exists(path)`, unknown for paths outside the launch."""
         if not isinstance(path, str):
             return Opaque("os.path.exists()")
         path = path.rstrip("/")
-        if path in self._folders:
+        if path in self._folders or path in self.contents:
             return True
         folder, _, name = path.rpartition("/")
         if folder in self._folders:
@@ -196,13 +204,26 @@ class Files:
         path = f"{str(folder).rstrip('/')}/{name}"
         return path if self.exists(path) is True else None
 
-    def open(self, path: Any, *_: Any, **__: Any) -> Any:
-        """Return the file for `json.load`."""
-        return Text(self._contents[path]) if path in self._contents else Opaque("open()")
+    def open(self, path: Any, mode: Any = "r", **_: Any) -> Any:
+        """Return the file for `json.load` and `json.dump`."""
+        if isinstance(path, str) and (path in self.contents or "w" in str(mode)):
+            return OpenFile(self, path)
+        return Opaque("open()")
+
+    def temporary(self, **_: Any) -> OpenFile:
+        """Return a temporary file."""
+        return OpenFile(self, f"/tmp/{len(self.contents)}")
 
 
 def _load_json(file: Any) -> Any:
-    return deep_copy(file.content) if isinstance(file, Text) else Opaque("json.load()")
+    if isinstance(file, OpenFile) and file.path in file.files.contents:
+        return deep_copy(file.files.contents[file.path])
+    return Opaque("json.load()")
+
+
+def _dump_json(value: Any, file: Any, **_: Any) -> None:
+    if isinstance(file, OpenFile):
+        file.files.contents[file.path] = deep_copy(value)
 
 
 def _field(**kwargs: Any) -> FieldSpec:
@@ -257,6 +278,11 @@ def surroundings(variables: Mapping[str, str], files: Files) -> dict[str, Any]:
         "copy.copy": lambda value: value,
         "json.loads": json.loads,
         "json.load": _load_json,
+        "json.dump": _dump_json,
+        "os.makedirs": lambda *_, **__: None,
+        "os.getpid": lambda: 1,
+        "tempfile.gettempdir": lambda: "/tmp",
+        "tempfile.NamedTemporaryFile": files.temporary,
         "math.sqrt": lambda value: value**0.5,
         "math.log": __import__("math").log,
         "typing.TYPE_CHECKING": False,

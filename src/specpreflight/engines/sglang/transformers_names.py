@@ -150,12 +150,20 @@ class ConfigMapping(External):
 class ConfigReader:
     """`PretrainedConfig._get_config_dict`: a checkpoint's `config.json` as the engine reads it.
 
-    `checkpoints` maps the model paths of the launch to what was read there.
+    `checkpoints` maps the model paths of the launch to what was read there, `written` the paths
+    of files that the evaluated code wrote to their content.
     """
 
-    def __init__(self, checkpoints: Mapping[str, Checkpoint], *, v5: bool) -> None:
+    def __init__(
+        self,
+        checkpoints: Mapping[str, Checkpoint],
+        *,
+        v5: bool,
+        written: Mapping[str, Any] = MappingProxyType({}),
+    ) -> None:
         self._checkpoints = checkpoints
         self._v5 = v5
+        self._written = written
 
     def read(self, evaluator: Evaluator, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """Return `(config_dict, kwargs)`, or raise what a missing or broken file would."""
@@ -164,6 +172,8 @@ class ConfigReader:
             return Opaque("a config whose path is not known")
         for name in _READER_ARGUMENTS:
             kwargs.pop(name, None)
+        if path in self._written:
+            return deep_copy(self._written[path]), kwargs
         checkpoint = self._checkpoints.get(path.rstrip("/"))
         if checkpoint is None:
             raise self._not_found(path)

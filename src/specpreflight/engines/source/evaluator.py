@@ -462,7 +462,7 @@ class Evaluator(Objects):
                 self.set_attribute(self.value(target.value, frame), target.attr, value)
             case ast.Subscript():
                 owner = self.value(target.value, frame)
-                if not isinstance(owner, Opaque):
+                if not isinstance(owner, (External, Opaque)):
                     key = self.value(target.slice, frame)
                     call_python(operator.setitem, [owner, key, value], {})
             case ast.Tuple() | ast.List():
@@ -653,6 +653,8 @@ class Evaluator(Objects):
         return result
 
     def _items(self, nodes: list[ast.expr], frame: Frame) -> list[Any]:
+        if all(type(node) is ast.Constant for node in nodes):
+            return [node.value for node in nodes if isinstance(node, ast.Constant)]
         items: list[Any] = []
         for node in nodes:
             if isinstance(node, ast.Starred):

@@ -157,8 +157,9 @@ def _split_class(statement: ast.ClassDef) -> Iterator[Definition]:
         body=rest or [ast.Pass()],
         decorator_list=statement.decorator_list,
     )
-    if hasattr(statement, "type_params"):
-        header.type_params = statement.type_params
+    for name in ("type_params",):
+        if hasattr(statement, name):
+            setattr(header, name, getattr(statement, name))
     yield Definition(statement.name, parsed=[header])
     for name, definitions in methods.items():
         yield Definition(f"{statement.name}.{name}", parsed=definitions)

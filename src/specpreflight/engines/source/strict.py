@@ -33,7 +33,7 @@ def is_dataclass(cls: Class) -> bool:
 
     transformers 5: `PreTrainedConfig.__init_subclass__` makes one of every configuration class.
     """
-    return any("dataclass" in name for ancestor in cls.order for name in _decorators(ancestor))
+    return cls.is_dataclass
 
 
 def initialise_dataclass(
@@ -56,8 +56,8 @@ def initialise_dataclass(
     else:
         for name, value in rest.items():
             evaluator.set_attribute(subject, name, value)
-    if (checked := _strict_class(cls)) is not None:
-        _validate(evaluator, checked, subject)
+    if cls.strict is not None:
+        _validate(evaluator, cls.strict, subject)
 
 
 def _default(evaluator: Evaluator, field: Field) -> Any:
@@ -102,16 +102,6 @@ def _plain_overrides(cls: Class) -> Iterator[tuple[str, ast.expr]]:
                 yield target.id, statement.value
 
 
-def _decorators(cls: Class) -> Iterator[str]:
-    for decorator in cls.node.decorator_list:
-        yield ast.unparse(decorator).split("(")[0].split(".")[-1]
-
-
-def _strict_class(cls: Class) -> Class | None:
-    """Return the class whose validators run: the nearest one that is decorated `@strict`."""
-    return next((a for a in cls.order if "strict" in _decorators(a)), None)
-
-
 def class_validators(evaluator: Evaluator, cls: Class) -> list[Any]:
     """Return the methods `validate_*` of a strict class, as they were when it was decorated."""
     if "__class_validators__" not in cls.attributes:
@@ -145,10 +135,9 @@ def _validate(evaluator: Evaluator, cls: Class, subject: Instance) -> None:
 
 def validate_field(evaluator: Evaluator, cls: Class, name: str, value: Any) -> None:
     """Check a value against the declared type of a field; classes without `@strict` check nothing."""
-    checked = _strict_class(cls)
-    if checked is None:
+    if cls.strict is None:
         return
-    field = _fields_by_name(checked).get(name)
+    field = _fields_by_name(cls.strict).get(name)
     if field is None:
         return
     try:
@@ -265,7 +254,8 @@ def _check_items(
     if not isinstance(value, wanted):
         label = "a list" if kind == "list" else "a Sequence"
         raise _mismatch(f"Field '{name}' expected {label}, got {type(value).__name__}")
-    for index, item in enumerate(value):
+    items: list[Any] = list(value)
+    for index, item in enumerate(items):
         try:
             check_type(evaluator, field, f"{name}[{index}]", item, arguments[0])
         except Raised as error:

@@ -78,6 +78,24 @@ class Class:
     lacks: set[str] = field(default_factory=set)
 
     @cached_property
+    def decorators(self) -> tuple[str, ...]:
+        """The last names of its decorators."""
+        return tuple(
+            ast.unparse(decorator).split("(")[0].split(".")[-1]
+            for decorator in self.node.decorator_list
+        )
+
+    @cached_property
+    def strict(self) -> Class | None:
+        """The nearest class of its order that is decorated `@strict`."""
+        return next((each for each in self.order if "strict" in each.decorators), None)
+
+    @cached_property
+    def is_dataclass(self) -> bool:
+        """Whether `dataclass` makes its constructor, or that of a class it inherits from."""
+        return any("dataclass" in name for each in self.order for name in each.decorators)
+
+    @cached_property
     def body(self) -> dict[str, ast.expr]:
         """What the body assigns, by name; the last assignment counts."""
         found: dict[str, ast.expr] = {}

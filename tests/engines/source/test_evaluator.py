@@ -1,0 +1,223 @@
+"""The evaluator computes what Python would, and says unknown where it cannot know."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from specpreflight.engines.source.evaluator import Evaluator
+from specpreflight.engines.source.modules import Module, build_module, split_module
+from specpreflight.engines.source.values import Opaque, Raised
+
+
+class OneModule:
+    """Sources that hold one module called `m`."""
+
+    def __init__(self, text: str) -> None:
+        text = textwrap.dedent(text)
+        self._module = build_module("m", split_module(text), is_package=False)
+
+    def module(self, name: str) -> Module | None:
+        return self._module if name == "m" else None
+
+
+def call(text: str, *args: Any, known: dict[str, Any] | None = None) -> Any:
+    """Return what `f(*args)` gives in a module with this text."""
+    evaluator = Evaluator(OneModule(text), known or {}, frozenset({"missing"}))
+    return evaluator.call(evaluator.find("m.f"), list(args), {})
+
+
+PROGRAMS = (
+    "def f(a, b=2, *c, d=4, **e):\n    return (a, b, c, d, e)",
+    "def f(a):\n    return [x * 2 for x in range(a) if x % 2]",
+    "def f(a):\n    return {k: v for k, v in zip('abc', range(a))}",
+    "def f(a):\n    total = 0\n    for x in range(a):\n        if x == 3: break\n        total += x\n"
+    "    else:\n        total = -1\n    return total",
+    "def f(a):\n    try:\n        return 1 // a\n    except ZeroDivisionError:\n        return 'zero'",
+    "def f(a):\n    try:\n        return {}[a]\n    except (KeyError, IndexError) as e:\n"
+    "        return 'caught'\n    finally:\n        pass",
+    "def f(a):\n    def g(x):\n        return x + a\n    return g(1)",
+    "def f(a):\n    return (lambda x: x - a)(10)",
+    "def f(a):\n    x, *_ = [a, 2] if a else (1, 2)\n    return x"
+    if False
+    else "def f(a):\n    x, y = [a, 2] if a else (1, 2)\n    return x, y",
+    "def f(a):\n    if (n := a + 1) > 2:\n        return n\n    return 'small'",
+    "def f(a):\n    d = {'x': 1, **{'y': a}}\n    d.setdefault('z', []).append(a)\n"
+    "    d.pop('x')\n    return d",
+    "def f(a):\n    return f'{a!r} {a:>3} {a}'",
+    "def f(a):\n    return not a or (a and 'b') or a is None",
+    "def f(a):\n    return 0 < a < 3, a in (1, 2), a not in [1]",
+    "def f(a):\n    return 'abc'[a:], 'abc'[:a], -a, a ** 2, a / 2 if a else 0",
+    "def f(a):\n    return any(x > a for x in [1, 2]), all(x > a for x in [1, 2])",
+)
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+@given(argument=st.integers(min_value=0, max_value=6))
+def test_agrees_with_python(program: str, argument: int) -> None:
+    names: dict[str, Any] = {}
+    exec(program, names)  # noqa: S102 - the reference answer
+    assert call(program, argument) == names["f"](argument)
+
+
+@pytest.mark.parametrize(
+    ("program", "name", "message"),
+    [
+        ("def f(): return None['a']", "TypeError", "'NoneType' object is not subscriptable"),
+        ("def f(): return [][0]", "IndexError", "list index out of range"),
+        ("def f(): return {}['a']", "KeyError", "'a'"),
+        ("def f(): return 'a' > 1", "TypeError", "'>' not supported between instances of"),
+        ("def f(): raise ValueError(f'no {1 + 1}')", "ValueError", "no 2"),
+        ("def f(): assert False, 'because'", "AssertionError", "because"),
+        ("def f(): assert 1 == 2", "AssertionError", ""),
+        ("def f(): f(1)", "TypeError", "f() takes 0 positional arguments but 1 were given"),
+        ("def g(a): pass\ndef f(): g()", "TypeError", "g() missing 1 required positional"),
+        ("def f(): import missing", "ModuleNotFoundError", "No module named 'missing'"),
+    ],
+)
+def test_raises_as_python_does(program: str, name: str, message: str) -> None:
+    with pytest.raises(Raised) as caught:
+        call(program)
+    assert caught.value.name == name
+    assert message in caught.value.message
+
+
+def test_names_the_functions_that_an_error_came_through() -> None:
+    with pytest.raises(Raised) as caught:
+        call("def f(): return g()\ndef g(): raise ValueError('x')")
+    assert caught.value.frames == ["m:f", "m:g"]
+
+
+CLASSES = """
+    class Base:
+        limit = 3
+        attribute_map = {"width": "size"}
+
+        def __init__(self, size=1, **kwargs):
+            self.size = size
+            for key, value in kwargs.items():
+                setattr(self, key, value)
+
+        @property
+        def double(self):
+            return self.size * 2
+
+        @double.setter
+        def double(self, value):
+            self.size = value // 2
+
+        @classmethod
+        def make(cls, **kwargs):
+            return cls(**kwargs)
+
+    class Child(Base):
+        def __init__(self, extra=None, **kwargs):
+            super().__init__(**kwargs)
+            self.extra = extra
+"""
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        ("Child(size=4).double", 8),
+        ("Child(width=4).size", 4),
+        ("Child(other=5).other", 5),
+        ("Child.limit", 3),
+        ("Child.make(extra=2).extra", 2),
+        ("hasattr(Child(), 'nothing'), hasattr(Child(), 'double')", (False, True)),
+        ("getattr(Child(), 'nothing', 7)", 7),
+        ("isinstance(Child(), Base), issubclass(Child, Base)", (True, True)),
+        ("sorted(vars(Child(size=2)))", ["extra", "size"]),
+    ],
+)
+def test_classes(expression: str, value: Any) -> None:
+    text = textwrap.dedent(CLASSES) + f"\ndef f():\n    return {expression}"
+    assert call(text) == value
+
+
+def test_properties_are_set_through_their_setter_and_the_map_is_followed() -> None:
+    text = textwrap.dedent(CLASSES) + textwrap.dedent(
+        """
+        def f():
+            child = Child()
+            child.double = 10
+            child.width = child.width + 1
+            return child.size
+        """
+    )
+    assert call(text) == 6
+
+
+def test_a_missing_attribute_names_the_class() -> None:
+    with pytest.raises(Raised, match="'Child' object has no attribute 'nothing'"):
+        call(textwrap.dedent(CLASSES) + "\ndef f(): return Child().nothing")
+
+
+class TestUnknown:
+    """What depends on something unknown is unknown, and takes no branch."""
+
+    def test_an_unknown_name_makes_its_results_unknown(self) -> None:
+        result = call("import torch\ndef f(): return torch.cuda.device_count() + 1")
+        assert isinstance(result, Opaque)
+
+    def test_a_branch_on_it_is_not_taken_and_its_names_are_unknown(self) -> None:
+        text = """
+            import torch
+            def f():
+                x = y = 1
+                if torch.cuda.is_available():
+                    x = 2
+                return x, y
+        """
+        x, y = call(text)
+        assert isinstance(x, Opaque)
+        assert y == 1
+
+    def test_what_is_decided_without_it_is_known(self) -> None:
+        text = "import torch\ndef f(): return torch.x or True, torch.x and False, any([torch.x, 1])"
+        assert call(text) == (True, False, True)
+
+    def test_known_names_answer(self) -> None:
+        known = {"torch.cuda.is_available": lambda: True}
+        assert call("import torch\ndef f(): return torch.cuda.is_available()", known=known) is True
+
+
+def test_a_name_that_several_statements_make_is_complete_when_it_is_read() -> None:
+    text = """
+        TABLE = {"a": 1}
+        TABLE.update({"b": 2})
+        TABLE["c"] = 3
+        if True:
+            TABLE["d"] = 4
+        def f(): return TABLE
+    """
+    assert call(text) == {"a": 1, "b": 2, "c": 3, "d": 4}
+
+
+def test_a_cached_function_gives_the_same_object() -> None:
+    text = """
+        from functools import lru_cache
+        @lru_cache(maxsize=4)
+        def make(x): return [x]
+        def f():
+            make(1).append(2)
+            return make(1)
+    """
+    assert call(text) == [1, 2]
+
+
+def test_suppressed_errors_end_the_block() -> None:
+    text = """
+        import contextlib
+        def f():
+            with contextlib.suppress(KeyError):
+                {}["a"]
+                return "not reached"
+            return "after"
+    """
+    assert call(text) == "after"
