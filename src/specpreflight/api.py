@@ -142,7 +142,7 @@ def check(launch: Launch, *, ignore: Mapping[str, Ignored] | None = None) -> Rep
     skipped: list[Skipped] = []
     failures: list[str] = []
     for rule in load_rules():
-        if launch.engine.name not in rule.engines:
+        if not rule.holds_for(launch.engine.name):
             continue
         missing = _first_missing(rule, launch)
         if missing is not None:

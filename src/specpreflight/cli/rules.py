@@ -6,6 +6,7 @@ import json
 
 import click
 
+from specpreflight.engines.registry import engine_names
 from specpreflight.rules.registry import find_rule, load_rules, read_page
 
 
@@ -20,7 +21,7 @@ def rules(form: str) -> None:
                 "name": rule.name,
                 "summary": rule.summary,
                 "since": rule.since,
-                "engines": list(rule.engines),
+                "engines": list(rule.engines or engine_names()),
                 "needs": list(rule.needs),
             }
             for rule in known
@@ -45,5 +46,5 @@ def rules_table() -> str:
 def explain(name: str) -> None:
     """Print the page of the rule NAME."""
     rule = find_rule(name)
-    click.echo(f"{rule.name} (since {rule.since}, {', '.join(rule.engines)})\n")
+    click.echo(f"{rule.name} (since {rule.since}, {', '.join(rule.engines) or 'every engine'})\n")
     click.echo(read_page(name))

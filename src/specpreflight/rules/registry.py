@@ -139,7 +139,7 @@ def _loaded() -> tuple[tuple[Rule, ModuleType], ...]:
 
 def is_claimed(topic: str, engine: str) -> bool:
     """Return whether some rule explains this engine's events of this topic."""
-    return any(engine in rule.engines and rule.claims(topic) for rule in load_rules())
+    return any(rule.holds_for(engine) and rule.claims(topic) for rule in load_rules())
 
 
 def find_rule(name: str) -> Rule:

@@ -21,7 +21,7 @@ class Rule:
         name: kebab-case, reads well after "ignore".
         summary: one line for tables; the first line of the module's docstring says the same.
         since: the version of specpreflight that introduced it.
-        engines: the engines it knows about.
+        engines: the engines it knows about; none for a rule that holds for every engine.
         needs: facts it reads (`target.config`, `draft.config`, `draft.weights`, `hardware` …); a
             missing one makes the rule `skipped`, with the reason.
         topics: the engine events it explains, by name or (with a final dot) by area; a stop that
@@ -36,6 +36,10 @@ class Rule:
     engines: tuple[str, ...] = ("sglang",)
     needs: tuple[str, ...] = ()
     topics: tuple[str, ...] = ()
+
+    def holds_for(self, engine: str) -> bool:
+        """Return whether the rule knows about that engine."""
+        return not self.engines or engine in self.engines
 
     def claims(self, topic: str) -> bool:
         """Return whether this rule explains events of that topic."""

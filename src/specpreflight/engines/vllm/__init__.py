@@ -5,10 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from specpreflight.engines.base import Arguments
-from specpreflight.engines.vllm.arguments import parse
-from specpreflight.engines.vllm.engine_config import predict
-from specpreflight.engines.vllm.knowledge import Knowledge
-from specpreflight.engines.vllm.releases import identify
 from specpreflight.models.checkpoint import Checkpoint
 from specpreflight.models.launch import EngineVersion, Launch
 from specpreflight.models.resolved import Resolved
@@ -21,10 +17,15 @@ class VLLM:
 
     def identify(self, wanted: str | None) -> EngineVersion:
         """Return the version to predict for."""
+        from specpreflight.engines.vllm.releases import identify
+
         return identify(wanted)
 
     def read_arguments(self, argv: Sequence[str], version: EngineVersion) -> Arguments:
         """Return the flags of a command line and the checkpoints they name."""
+        from specpreflight.engines.vllm.arguments import parse
+        from specpreflight.engines.vllm.knowledge import Knowledge
+
         parsed = parse(argv, Knowledge(version.version))
         speculative = parsed.values.get("speculative_config")
         keys = speculative if isinstance(speculative, dict) else {}
@@ -51,6 +52,7 @@ class VLLM:
     ) -> tuple[str, ...]:
         """Return the command line for checkpoints given beside it (`check TARGET DRAFT`)."""
         from specpreflight.engines.vllm.completion import complete
+        from specpreflight.engines.vllm.knowledge import Knowledge
 
         return complete(words, target, draft, Knowledge(version.version))
 
@@ -62,6 +64,9 @@ class VLLM:
 
     def resolve(self, launch: Launch) -> Resolved:
         """Predict what the engine does with this launch."""
+        from specpreflight.engines.vllm.engine_config import predict
+        from specpreflight.engines.vllm.knowledge import Knowledge
+
         return predict(launch, Knowledge(launch.engine.version))
 
 

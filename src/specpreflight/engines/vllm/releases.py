@@ -32,7 +32,7 @@ def identify(wanted: str | None) -> EngineVersion:
     if wanted in ("main", "latest", "nightly"):
         determined = f"`{wanted}`, predicted as the newest known release"
         return EngineVersion("vllm", known[-1], determined)
-    if Path(wanted).is_dir():
+    if wanted and Path(wanted).is_dir():
         return _at_path(Path(wanted), known)
     match = _VERSION.fullmatch(wanted)
     if match is None:

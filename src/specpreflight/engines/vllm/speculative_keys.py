@@ -223,7 +223,8 @@ def _boolean(value: Any) -> bool:
         return bool(value)
     if isinstance(value, str) and value.lower() in _BOOLEAN_TEXTS:
         return _BOOLEAN_TEXTS[value.lower()]
-    if isinstance(value, str | int | float):
+    whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+    if isinstance(value, str) or (whole and abs(value) < 2**63):
         raise Invalid("Input should be a valid boolean, unable to interpret input")
     raise Invalid("Input should be a valid boolean")
 

@@ -46,6 +46,6 @@ RULE = Rule(
     name="engine-refuses",
     summary="the engine itself says no, and no other rule has more to say about it",
     since="0.1.0",
-    engines=("sglang", "vllm"),
+    engines=(),
     check=check,
 )
