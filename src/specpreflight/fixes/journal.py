@@ -12,7 +12,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timezone
 from typing import Any, Literal
 
@@ -83,7 +83,8 @@ class Journal:
     def add(self, record: Record, original: bytes, like: str) -> None:
         """Keep a file's bytes and the record of what is about to be done to it."""
         self._storage.create(f"{self.folder}/{record.backup}", original, like)
-        text = json.dumps(asdict(record), indent=2, ensure_ascii=False) + "\n"
+        values = {one.name: getattr(record, one.name) for one in fields(record)}
+        text = json.dumps(values, ensure_ascii=False) + "\n"
         self._storage.create(self._path(record), text.encode(), like)
         self._storage.sync_directory(self.folder)
 
