@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from specpreflight.documents import (
@@ -14,6 +15,7 @@ from specpreflight.documents import (
 )
 from specpreflight.errors import InputError
 from specpreflight.models.checkpoint import Checkpoint, Problem
+from specpreflight.models.weights import why_unseen
 from specpreflight.sources.hub_cache import find_snapshot
 from specpreflight.sources.weight_index import weight_facts
 
@@ -110,4 +112,9 @@ def _read_snapshot(
         )
         return Checkpoint(role, given, None, Document(given, b"{}", {}), problem=problem)
     config = snapshot / "config.json"
-    return _read(role, given, snapshot, config, str(config))
+    read = _read(role, given, snapshot, config, str(config))
+    if find is find_snapshot or why_unseen(read) is None:
+        return read
+    from specpreflight.sources.hub_weights import hub_weight_facts
+
+    return replace(read, facts={**read.facts, **hub_weight_facts(repository, revision)})
