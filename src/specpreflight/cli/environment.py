@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from specpreflight.errors import UsageError
+from specpreflight.errors import InputError, UsageError
 from specpreflight.models.launch import EngineVersion, Hardware, Launch, Variable
 from specpreflight.models.nccl import reading_of
 
@@ -80,7 +80,8 @@ def source_options(command: Callable[..., Any]) -> Callable[..., Any]:
             click.option("--nccl", metavar="VERSION", help="The NCCL release that will run."),
             click.option("--engine", metavar="NAME[@VERSION]", help="The engine that will run."),
             click.option(
-                "--hardware", metavar="PROFILE|FILE|KEY=VALUE,…", help="What the machine is."
+                "--hardware", metavar="PROFILE|FILE|KEY=VALUE,…|local",
+                help="What the machine is; `local` asks nvidia-smi.",
             ),
         )
     ):  # fmt: skip
@@ -186,8 +187,11 @@ class _Sources:
             return
         from specpreflight.sources.profile_files import read_profile_files
 
-        for setting in read_profile_files(Path.home()):
-            self._note_profile(setting)
+        try:
+            for setting in read_profile_files(Path.home()):
+                self._note_profile(setting)
+        except InputError as error:
+            self.notes.append(error.message)
 
     def _note_profile(self, setting: ProfileSetting) -> None:
         name, value = setting.variable.name, setting.variable.value

@@ -21,7 +21,8 @@ def read_hardware(text: str) -> Hardware:
     """Return the machine that a `--hardware` value names.
 
     `text` is a profile (`h100`), a path (JSON facts, or what a GPU tool printed), or facts
-    (`h100,gpus=4` or `capability=9.0,memory_mib=81559,nvlink=yes,interfaces=eth0/ib0`).
+    (`h100,gpus=4` or `capability=9.0,memory_mib=81559,nvlink=yes,interfaces=eth0/ib0`); `local`
+    asks the tools of this machine.
 
     Raises:
         UsageError: neither a profile nor a file nor facts; an unknown fact or a wrong value.
@@ -31,6 +32,10 @@ def read_hardware(text: str) -> Hardware:
     if profile is not None:
         return profile
     path = Path(text)
+    if text == "local" and not path.exists():
+        from specpreflight.sources.local_hardware import read_local_hardware
+
+        return read_local_hardware()
     if "=" in text and not path.exists():
         return _read_facts_text(text)
     if path.exists() or "/" in text or path.suffix:
