@@ -273,13 +273,13 @@ def test_the_tables_stay_small_and_sorted():
 def cache(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     reads = []
-    original = checkout.read_engine
+    original = checkout._read
 
-    def counted(*arguments, **keywords):
-        reads.append(arguments)
-        return original(*arguments, **keywords)
+    def counted(root):
+        reads.append(root)
+        return original(root)
 
-    monkeypatch.setattr(checkout, "read_engine", counted)
+    monkeypatch.setattr(checkout, "_read", counted)
     return reads
 
 
@@ -341,6 +341,14 @@ def test_a_local_patch_of_the_context_check_changes_the_answer(tmp_path, cache):
     assert _known(tmp_path / "tree").probe("context.over-length") == "warns"
 
 
+def test_a_process_gets_the_same_knowledge_until_the_tree_changes(tmp_path, cache):
+    tree = write_tree(tmp_path / "tree", _TREE)
+    assert _known(tmp_path / "tree") is _known(tmp_path / "tree")
+    before = _known(tmp_path / "tree")
+    os.utime(tree.root / "srt/environ.py", ns=(1, 1))
+    assert _known(tmp_path / "tree") is not before
+
+
 def test_a_tree_is_read_once_until_it_changes(tmp_path, cache):
     tree = write_tree(tmp_path / "tree", _TREE)
     for _ in range(2):
@@ -359,13 +367,24 @@ def test_a_tree_is_read_once_until_it_changes(tmp_path, cache):
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"stamps": 1}', b'{"stamps": {}}'])
-def test_a_broken_cache_is_read_over(tmp_path, cache, content):
+def test_a_broken_cache_is_read_over(tmp_path, cache, content, monkeypatch):
     write_tree(tmp_path / "tree", _TREE)
     _known(tmp_path / "tree")
+    monkeypatch.setattr("specpreflight.engines.sglang.harvest.cache._READ", {})
     for path in (tmp_path / "cache/specpreflight/sglang").iterdir():
         path.write_bytes(content)
     assert _known(tmp_path / "tree").probe("context.over-length") == "refuses"
     assert len(cache) == 2
+
+
+def test_another_process_reads_the_cache(tmp_path, cache, monkeypatch):
+    write_tree(tmp_path / "tree", _TREE)
+    first = _known(tmp_path / "tree")
+    monkeypatch.setattr("specpreflight.engines.sglang.harvest.cache._READ", {})
+    second = _known(tmp_path / "tree")
+    assert len(cache) == 1
+    assert second is not first
+    assert (second.flags, second.assumed) == (first.flags, first.assumed)
 
 
 def test_a_cache_that_cannot_be_written_does_not_matter(tmp_path, cache, monkeypatch):

@@ -432,6 +432,10 @@ def load(version: str) -> Knowledge:
     return Knowledge(release(version), _Released(version))
 
 
+#: Trees that were read, with the facts that they were read from: others replace them.
+_TREES: dict[tuple[Path, str], tuple[object, Knowledge]] = {}
+
+
 def load_tree(package: Path, nearest: str) -> Knowledge:
     """Return the knowledge of a tree, read from its source (or from the cache).
 
@@ -442,6 +446,10 @@ def load_tree(package: Path, nearest: str) -> Knowledge:
     """
     from specpreflight.engines.sglang.harvest.checkout import read_checkout
 
+    facts = read_checkout(package)
+    read, known = _TREES.get((package, nearest), (None, None))
+    if known is not None and read is facts:
+        return known
     pins = read_pins(package)
     installed = installed_version(package.parent, "transformers")
     about = Release(
@@ -452,8 +460,10 @@ def load_tree(package: Path, nearest: str) -> Knowledge:
         None,
         pins.get("kernel"),
     )
-    source = _Tree(read_checkout(package), nearest)
-    return Knowledge(about, source, nearest=nearest, assumed=source.assumed())
+    source = _Tree(facts, nearest)
+    known = Knowledge(about, source, nearest=nearest, assumed=source.assumed())
+    _TREES[package, nearest] = (facts, known)
+    return known
 
 
 def knowledge_of(engine: EngineVersion) -> Knowledge:

@@ -8,17 +8,22 @@ or a removed file, or another version of this harvest makes it stale.
 from __future__ import annotations
 
 import contextlib
+import functools
 import hashlib
 import json
 import os
+import stat
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from specpreflight.engines.sglang.harvest.engine import Facts
+if TYPE_CHECKING:
+    from specpreflight.engines.sglang.harvest.engine import Facts
 
 _OWN_FILES = Path(__file__).parent
+#: What this process has read already, by tree; stale entries are found by their stamps like any.
+_READ: dict[Path, dict[str, Any]] = {}
 
 
 def cache_folder() -> Path:
@@ -28,17 +33,17 @@ def cache_folder() -> Path:
 
 
 def find_facts(root: Path) -> Facts | None:
-    """Return the facts that are kept for the tree at `root`, `None` where they are stale."""
-    try:
-        entry = json.loads(_entry(root).read_bytes())
-        stamps, facts = entry["stamps"], entry["facts"]
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-    if entry.get("reader") != _reader() or any(
-        _stamp(root / name) != stamp for name, stamp in stamps.items()
+    """Return the facts that are kept for the tree at `root`, `None` where they are stale.
+
+    As long as nothing changes, one process gets the same object each time.
+    """
+    entry = _READ.get(root) or _read(root)
+    if entry is None or any(
+        _stamp(f"{root}/{name}") != stamp for name, stamp in entry["stamps"].items()
     ):
         return None
-    found: Facts = facts
+    _READ[root] = entry
+    found: Facts = entry["facts"]
     return found
 
 
@@ -46,11 +51,13 @@ def keep_facts(root: Path, seen: Iterable[Path], facts: Facts) -> None:
     """Keep `facts`; a cache that can't be written is no failure of a check."""
     paths = {*seen, *(path.parent for path in seen)}
     stamps = {
-        path.relative_to(root).as_posix(): _stamp(path)
+        path.relative_to(root).as_posix(): _stamp(str(path))
         for path in sorted(paths)
         if path.is_relative_to(root)
     }
-    data = json.dumps({"reader": _reader(), "stamps": stamps, "facts": facts})
+    entry = {"reader": _reader(), "stamps": stamps, "facts": facts}
+    _READ[root] = entry
+    data = json.dumps(entry)
     place = _entry(root)
     with contextlib.suppress(OSError):
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -64,14 +71,25 @@ def _entry(root: Path) -> Path:
     return cache_folder() / "sglang" / f"{name}.json"
 
 
-def _stamp(path: Path) -> list[int] | None:
+def _read(root: Path) -> dict[str, Any] | None:
     try:
-        status = path.stat()
+        entry = json.loads(_entry(root).read_bytes())
+        known = entry["reader"] == _reader() and entry["stamps"] and entry["facts"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return dict(entry) if known else None
+
+
+def _stamp(path: str) -> list[int] | None:
+    try:
+        status = Path(path).stat()
     except OSError:
         return None
-    return [0 if path.is_dir() else status.st_size, status.st_mtime_ns]
+    size = 0 if stat.S_ISDIR(status.st_mode) else status.st_size
+    return [size, status.st_mtime_ns]
 
 
-def _reader() -> Any:
+@functools.cache
+def _reader() -> list[Any]:
     """Return what identifies this version of the harvest."""
-    return [[path.name, *(_stamp(path) or ())] for path in sorted(_OWN_FILES.rglob("*.py"))]
+    return [[path.name, *(_stamp(str(path)) or ())] for path in sorted(_OWN_FILES.rglob("*.py"))]

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from specpreflight.engines.sglang.harvest.cache import find_facts, keep_facts
-from specpreflight.engines.sglang.harvest.engine import LAUNCH_FILES, Facts, read_engine
-from specpreflight.engines.sglang.harvest.source_tree import SourceTree
+
+if TYPE_CHECKING:
+    from specpreflight.engines.sglang.harvest.engine import Facts
 
 
 def read_checkout(root: Path) -> Facts:
     """Return the facts of the package folder `root` (`…/sglang`)."""
-    facts = find_facts(root)
-    if facts is None:
-        tree = SourceTree(root)
-        facts = read_engine(tree, environment_files=LAUNCH_FILES)
-        keep_facts(root, tree.seen, facts)
+    return find_facts(root) or _read(root)
+
+
+def _read(root: Path) -> Facts:
+    from specpreflight.engines.sglang.harvest.engine import LAUNCH_FILES, read_engine
+    from specpreflight.engines.sglang.harvest.source_tree import SourceTree
+
+    tree = SourceTree(root)
+    facts = read_engine(tree, environment_files=LAUNCH_FILES)
+    keep_facts(root, tree.seen, facts)
     return facts
