@@ -123,11 +123,11 @@ def _handle_prefill(args: ServerArgs) -> None:
             "Prefill server does not support 'fake' as the transfer backend",
             "disaggregation_transfer_backend",
         )
-    if args.since("0.5.14"):
+    if args.since("0.5.16"):
         return
     keeps_graphs = args.since("0.5.6") and bool(args.enable_piecewise_cuda_graph)
     if args.since("0.5.10"):
-        keeps_graphs = not args.disable_piecewise_cuda_graph
+        keeps_graphs = not args.since("0.5.14") and not args.disable_piecewise_cuda_graph
     if not keeps_graphs:
         args.set("disable_cuda_graph", True, "a prefill server runs no decode graphs")
 
