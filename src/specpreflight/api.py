@@ -30,7 +30,7 @@ from specpreflight.models.launch import EngineVersion, Hardware, Launch, Variabl
 from specpreflight.models.report import EngineUsed, Inputs, Report, Summary, Verdict
 from specpreflight.models.resolved import Resolved
 from specpreflight.models.weights import why_unseen
-from specpreflight.rules.registry import load_rules
+from specpreflight.rules.registry import rules_for
 from specpreflight.rules.rule import Rule
 from specpreflight.sources.checkpoint import read_checkpoint
 from specpreflight.sources.hub_cache import find_snapshot
@@ -141,9 +141,7 @@ def check(launch: Launch, *, ignore: Mapping[str, Ignored] | None = None) -> Rep
     findings: list[Finding] = []
     skipped: list[Skipped] = []
     failures: list[str] = []
-    for rule in load_rules():
-        if not rule.holds_for(launch.engine.name):
-            continue
+    for rule in rules_for(launch, resolved):
         missing = _first_missing(rule, launch)
         if missing is not None:
             skipped.append(Skipped(rule.name, *missing))

@@ -27,7 +27,7 @@ SOURCE = Path(registry.__file__).parent
 
 def modules() -> dict[str, str]:
     """Rule name → its module in the registry (`context.draft_context_longer`)."""
-    return dict(zip((rule.name for rule in RULES), registry._MODULES, strict=True))
+    return dict(zip((rule.name for rule in RULES), registry._RULES, strict=True))
 
 
 def starts_in_lower_case(text: str) -> bool:
@@ -82,7 +82,7 @@ def test_every_rule_file_is_registered() -> None:
         for path in SOURCE.glob("*/*.py")
         if "\nRULE = " in path.read_text()
     }
-    assert files == set(registry._MODULES)
+    assert files == set(registry._RULES)
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
@@ -92,3 +92,9 @@ def test_constant_parts_of_messages_keep_the_form(rule: Rule) -> None:
     for message in re.findall(r"Outcome\.[A-Z_]+,\n\s+f?\"([^\"]+)\"", path.read_text()):
         assert not message.endswith(".")
         assert starts_in_lower_case(message)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+def test_a_rule_that_waits_for_events_waits_for_its_own(rule: Rule) -> None:
+    waits_for = registry._RULES[modules()[rule.name]].topics
+    assert waits_for in ((), rule.topics)

@@ -3,143 +3,242 @@
 from __future__ import annotations
 
 import inspect
-from functools import cache
+from collections.abc import Iterator, Mapping
 from importlib import import_module
-from types import ModuleType
+from typing import NamedTuple
 
 from specpreflight.errors import UsageError
-from specpreflight.rules.rule import Rule
-
-_MODULES = (
-    "context.draft_context_shorter",
-    "context.target_context_exceeded",
-    "context.draft_context_longer",
-    "context.vllm_length_refused",
-    "context.vllm_length_changed",
-    "rope.rope_theta_differs",
-    "rope.rope_scaling_differs",
-    "rope.partial_rotary_differs",
-    "rope.rope_key_layout",
-    "architecture.hidden_size_differs",
-    "architecture.heads_inconsistent",
-    "architecture.aux_layers_out_of_range",
-    "architecture.aux_layers_not_used",
-    "architecture.algorithm_draft_mismatch",
-    "architecture.model_type_unknown",
-    "architecture.remote_code_needed",
-    "architecture.config_inconsistent",
-    "architecture.architecture_unknown",
-    "architecture.target_cannot_capture",
-    "architecture.dtype_unknown",
-    "architecture.quantization_unfit",
-    "architecture.vllm_target_unfit_for_drafts",
-    "architecture.vllm_aux_layers_ignored",
-    "architecture.dflash_layers_guessed",
-    "vocabulary.vocab_size_differs",
-    "vocabulary.standalone_vocabulary_differs",
-    "vocabulary.vllm_vocabulary_differs",
-    "weights.config_value_refused",
-    "weights.config_from_template",
-    "weights.dtype_differs",
-    "weights.dtype_misstated",
-    "weights.quantization_inherited",
-    "weights.quantization_contradicts",
-    "weights.tied_head_contradicts",
-    "weights.head_without_weights",
-    "weights.vocabulary_map_missing",
-    "weights.vocabulary_map_broken",
-    "weights.mtp_layer_missing",
-    "weights.mtp_quantization_differs",
-    "weights.loader_refuses",
-    "weights.tensors_do_not_fit",
-    "weights.tensors_cut_or_padded",
-    "weights.parameters_without_weights",
-    "weights.tensors_dropped",
-    "files.config_unreadable",
-    "files.key_repeated",
-    "files.number_not_json",
-    "files.copies_differ",
-    "files.weights_absent",
-    "files.weight_shard_missing",
-    "files.weight_file_broken",
-    "files.weight_index_wrong",
-    "files.config_older_than_weights",
-    "files.links_broken",
-    "files.files_unreadable",
-    "files.names_differ_in_case",
-    "files.remote_code_missing",
-    "launch.arguments_not_understood",
-    "launch.algorithm_unknown",
-    "launch.step_counts_contradict",
-    "launch.topk_needs_other_backend",
-    "launch.attention_backend_unfit",
-    "launch.parallelism_unfit",
-    "launch.cache_setting_unfit",
-    "launch.draft_path_missing",
-    "launch.speculation_off",
-    "launch.checkpoints_swapped",
-    "launch.same_checkpoint_twice",
-    "launch.vllm_speculative_config_invalid",
-    "launch.vllm_method_unfit",
-    "launch.vllm_token_count_unfit",
-    "launch.vllm_runner_unfit",
-    "launch.vllm_async_scheduling_unfit",
-    "launch.vllm_batch_budget_small",
-    "launch.vllm_features_exclude_drafts",
-    "launch.vllm_verification_lossy",
-    "nccl.nccl_list_not_understood",
-    "nccl.nccl_collective_without_algorithm",
-    "nccl.nccl_only_named_collectives",
-    "nccl.nccl_ll128_forced",
-    "nccl.nccl_level_not_understood",
-    "nccl.nccl_word_for_number",
-    "nccl.nccl_number_half_read",
-    "nccl.nccl_number_out_of_range",
-    "nccl.nccl_interface_list",
-    "nccl.nccl_variable_unknown",
-    "nccl.nccl_variable_of_other_release",
-    "nccl.nccl_changed_by_engine",
-    "nccl.nccl_conf_overruled",
-    "nccl.nccl_ranks_disagree",
-    "nccl.nccl_releases_differ",
-    "nccl.nccl_p2p_across_host_bridge",
-    "nccl.nccl_p2p_settings_contradict",
-    "nccl.nccl_no_direct_transport",
-    "nccl.nccl_nvls_forced",
-    "nccl.nccl_cumem_conflict",
-    "nccl.nccl_mnnvl_without_fabric",
-    "nccl.nccl_channel_bounds",
-    "nccl.nccl_graph_settings",
-    "nccl.nccl_debug_setting",
-    "nccl.nccl_library_replaced",
-    "nccl.engine_variable_unknown",
-    "nccl.nccl_setting_explained",
-    "launch.engine_refuses",
-)
+from specpreflight.models.launch import Launch
+from specpreflight.models.resolved import Resolved
+from specpreflight.rules.rule import Rule, claims_topic
 
 
-@cache
+class When(NamedTuple):
+    """When a rule is worth importing: `topics` of events that it explains, a `fact` that it reads.
+
+    A rule with neither is always asked. Most rules have nothing to say of most launches, and a
+    check imports only those that may.
+    """
+
+    topics: tuple[str, ...] = ()
+    fact: str | None = None
+
+    def claims(self, topic: str) -> bool:
+        """Return whether the rule explains events of that topic."""
+        return claims_topic(self.topics, topic)
+
+    def may_report(self, launch: Launch, resolved: Resolved) -> bool:
+        """Return whether the rule may have something to say of this launch."""
+        if self.fact is not None:
+            return launch.facts.get(self.fact) is not None
+        if self.topics:
+            return any(self.claims(event.topic) for event in resolved.events)
+        return True
+
+
+ALWAYS = When()
+
+
+def on(*topics: str) -> When:
+    """Import the rule where the engine has an event of one of these topics."""
+    return When(topics=topics)
+
+
+def fact(name: str) -> When:
+    """Import the rule where the launch has this fact."""
+    return When(fact=name)
+
+
+_RULES: Mapping[str, When] = {
+    "context.draft_context_shorter": on(
+        "context.draft-shorter", "context.draft-overridden", "context.draft-let-through"
+    ),
+    "context.target_context_exceeded": on("context.target-exceeded"),
+    "context.draft_context_longer": ALWAYS,
+    "context.vllm_length_refused": on(
+        "context.target-length-exceeded",
+        "context.draft-length-exceeded",
+        "context.speculative-length-exceeded",
+        "arguments.length-invalid",
+    ),
+    "context.vllm_length_changed": on(
+        "context.draft-positions-raised",
+        "context.draft-length-lowered",
+        "context.target-length-lowered",
+        "context.draft-length-given",
+        "context.overrides-not-inherited",
+    ),
+    "rope.rope_theta_differs": ALWAYS,
+    "rope.rope_scaling_differs": ALWAYS,
+    "rope.partial_rotary_differs": ALWAYS,
+    "rope.rope_key_layout": ALWAYS,
+    "architecture.hidden_size_differs": ALWAYS,
+    "architecture.heads_inconsistent": ALWAYS,
+    "architecture.aux_layers_out_of_range": ALWAYS,
+    "architecture.aux_layers_not_used": on("eagle3.graphs-default-layers"),
+    "architecture.algorithm_draft_mismatch": on(
+        "eagle3.algorithm-eagle", "eagle3.draft-not-eagle3"
+    ),
+    "architecture.model_type_unknown": on("config.unknown-model-type", "config.missing-model-type"),
+    "architecture.remote_code_needed": on("config.remote-code"),
+    "architecture.config_inconsistent": on(
+        "config.inconsistent", "rope.missing-keys", "config.rejected", "eagle3.config-null"
+    ),
+    "architecture.architecture_unknown": on(
+        "architecture.draft-unregistered",
+        "architecture.target-unregistered",
+        "config.missing-architectures",
+        "target.no-architecture",
+    ),
+    "architecture.target_cannot_capture": on(
+        "architecture.target-cannot-capture", "architecture.target-cannot-share"
+    ),
+    "architecture.dtype_unknown": on("dtype."),
+    "architecture.quantization_unfit": on("quantization."),
+    "architecture.vllm_target_unfit_for_drafts": on(
+        "architecture.target-unsupported", "architecture.target-lacks-eagle3"
+    ),
+    "architecture.vllm_aux_layers_ignored": on("architecture.aux-layers-ignored"),
+    "architecture.dflash_layers_guessed": ALWAYS,
+    "vocabulary.vocab_size_differs": ALWAYS,
+    "vocabulary.standalone_vocabulary_differs": ALWAYS,
+    "vocabulary.vllm_vocabulary_differs": on("vocabulary.draft-differs"),
+    "weights.config_value_refused": on("config.wrong-type"),
+    "weights.config_from_template": ALWAYS,
+    "weights.dtype_differs": ALWAYS,
+    "weights.dtype_misstated": ALWAYS,
+    "weights.quantization_inherited": ALWAYS,
+    "weights.quantization_contradicts": ALWAYS,
+    "weights.tied_head_contradicts": ALWAYS,
+    "weights.head_without_weights": ALWAYS,
+    "weights.vocabulary_map_missing": ALWAYS,
+    "weights.vocabulary_map_broken": ALWAYS,
+    "weights.mtp_layer_missing": ALWAYS,
+    "weights.mtp_quantization_differs": ALWAYS,
+    "weights.loader_refuses": ALWAYS,
+    "weights.tensors_do_not_fit": ALWAYS,
+    "weights.tensors_cut_or_padded": ALWAYS,
+    "weights.parameters_without_weights": ALWAYS,
+    "weights.tensors_dropped": ALWAYS,
+    "files.config_unreadable": on("config.unreadable", "config.missing"),
+    "files.key_repeated": ALWAYS,
+    "files.number_not_json": ALWAYS,
+    "files.copies_differ": ALWAYS,
+    "files.weights_absent": ALWAYS,
+    "files.weight_shard_missing": ALWAYS,
+    "files.weight_file_broken": ALWAYS,
+    "files.weight_index_wrong": ALWAYS,
+    "files.config_older_than_weights": ALWAYS,
+    "files.links_broken": ALWAYS,
+    "files.files_unreadable": ALWAYS,
+    "files.names_differ_in_case": ALWAYS,
+    "files.remote_code_missing": ALWAYS,
+    "launch.arguments_not_understood": on("arguments.not-parsed", "arguments.parse"),
+    "launch.algorithm_unknown": on("arguments.unknown-algorithm", "arguments.algorithm-device"),
+    "launch.step_counts_contradict": ALWAYS,
+    "launch.topk_needs_other_backend": on(
+        "cache.topk-paged",
+        "cache.paged-flashinfer",
+        "attention.trtllm-mha-topk",
+        "arguments.spec-v2-topk",
+        "arguments.mtp-topk",
+        "arguments.ngram-topk",
+    ),
+    "launch.attention_backend_unfit": on("attention."),
+    "launch.parallelism_unfit": on("parallelism."),
+    "launch.cache_setting_unfit": on("cache.", "memory."),
+    "launch.draft_path_missing": on("arguments.draft-path-missing", "draft.is-target"),
+    "launch.speculation_off": ALWAYS,
+    "launch.checkpoints_swapped": ALWAYS,
+    "launch.same_checkpoint_twice": ALWAYS,
+    "launch.vllm_speculative_config_invalid": on(
+        "arguments.speculative-key-unknown",
+        "arguments.speculative-key-ignored",
+        "arguments.speculative-value-invalid",
+        "arguments.speculative-not-an-object",
+        "arguments.given-twice",
+    ),
+    "launch.vllm_method_unfit": on(
+        "architecture.method-unsupported",
+        "arguments.method-overridden",
+        "arguments.draft-missing",
+        "arguments.suffix-package-missing",
+        "launch.draft-taken-for-model",
+    ),
+    "launch.vllm_token_count_unfit": on(
+        "arguments.tokens-missing", "arguments.tokens-not-divisible", "launch.mtp-layer-reused"
+    ),
+    "launch.vllm_runner_unfit": on(
+        "launch.model-runner-unsupported", "launch.model-runner-fallback"
+    ),
+    "launch.vllm_async_scheduling_unfit": on(
+        "arguments.async-scheduling", "launch.async-scheduling-off"
+    ),
+    "launch.vllm_batch_budget_small": on(
+        "arguments.budget-too-small", "launch.scheduled-tokens-low"
+    ),
+    "launch.vllm_features_exclude_drafts": on("arguments.fast-prefill", "arguments.microbatching"),
+    "launch.vllm_verification_lossy": on("launch.lossy-verification"),
+    "nccl.nccl_list_not_understood": fact("nccl"),
+    "nccl.nccl_collective_without_algorithm": fact("nccl"),
+    "nccl.nccl_only_named_collectives": fact("nccl"),
+    "nccl.nccl_ll128_forced": fact("nccl"),
+    "nccl.nccl_level_not_understood": fact("nccl"),
+    "nccl.nccl_word_for_number": fact("nccl"),
+    "nccl.nccl_number_half_read": fact("nccl"),
+    "nccl.nccl_number_out_of_range": fact("nccl"),
+    "nccl.nccl_interface_list": fact("nccl"),
+    "nccl.nccl_variable_unknown": fact("nccl"),
+    "nccl.nccl_variable_of_other_release": fact("nccl"),
+    "nccl.nccl_changed_by_engine": fact("nccl"),
+    "nccl.nccl_conf_overruled": fact("nccl"),
+    "nccl.nccl_ranks_disagree": fact("nccl"),
+    "nccl.nccl_releases_differ": fact("nccl"),
+    "nccl.nccl_p2p_across_host_bridge": fact("nccl"),
+    "nccl.nccl_p2p_settings_contradict": fact("nccl"),
+    "nccl.nccl_no_direct_transport": fact("nccl"),
+    "nccl.nccl_nvls_forced": fact("nccl"),
+    "nccl.nccl_cumem_conflict": fact("nccl"),
+    "nccl.nccl_mnnvl_without_fabric": fact("nccl"),
+    "nccl.nccl_channel_bounds": fact("nccl"),
+    "nccl.nccl_graph_settings": fact("nccl"),
+    "nccl.nccl_debug_setting": fact("nccl"),
+    "nccl.nccl_library_replaced": fact("nccl"),
+    "nccl.engine_variable_unknown": fact("engine_variables"),
+    "nccl.nccl_setting_explained": fact("nccl"),
+    "launch.engine_refuses": ALWAYS,
+}
+
+
+def rules_for(launch: Launch, resolved: Resolved) -> Iterator[Rule]:
+    """Yield the rules of this engine that may have something to say of this launch."""
+    for name, when in _RULES.items():
+        if when.may_report(launch, resolved):
+            rule = _load(name)
+            if rule.holds_for(launch.engine.name):
+                yield rule
+
+
 def load_rules() -> tuple[Rule, ...]:
     """Return all rules, in the order of the registry."""
-    return tuple(rule for rule, _ in _loaded())
+    return tuple(_load(name) for name in _RULES)
 
 
-@cache
 def load_area(area: str) -> tuple[Rule, ...]:
     """Return the rules of one folder, without importing the others."""
-    names = (name for name in _MODULES if name.startswith(f"{area}."))
-    return tuple(import_module(f"specpreflight.rules.{name}").RULE for name in names)
+    return tuple(_load(name) for name in _RULES if name.startswith(f"{area}."))
 
 
-@cache
-def _loaded() -> tuple[tuple[Rule, ModuleType], ...]:
-    modules = (import_module(f"specpreflight.rules.{name}") for name in _MODULES)
-    return tuple((module.RULE, module) for module in modules)
+def _load(name: str) -> Rule:
+    rule: Rule = import_module(f"specpreflight.rules.{name}").RULE
+    return rule
 
 
 def is_claimed(topic: str, engine: str) -> bool:
     """Return whether some rule explains this engine's events of this topic."""
-    return any(rule.holds_for(engine) and rule.claims(topic) for rule in load_rules())
+    return any(
+        when.claims(topic) and _load(name).holds_for(engine) for name, when in _RULES.items()
+    )
 
 
 def find_rule(name: str) -> Rule:
@@ -161,5 +260,5 @@ def find_rule(name: str) -> Rule:
 def read_page(name: str) -> str:
     """Return the user's page of a rule: the docstring of its module."""
     rule = find_rule(name)
-    module = next(module for known, module in _loaded() if known is rule)
-    return inspect.cleandoc(module.__doc__ or "")
+    module = next(module for module in _RULES if _load(module) is rule)
+    return inspect.cleandoc(import_module(f"specpreflight.rules.{module}").__doc__ or "")

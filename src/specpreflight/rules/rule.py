@@ -43,16 +43,21 @@ class Rule:
 
     def claims(self, topic: str) -> bool:
         """Return whether this rule explains events of that topic."""
-        return any(
-            topic.startswith(claimed) if claimed.endswith(".") else topic == claimed
-            for claimed in self.topics
-        )
+        return claims_topic(self.topics, topic)
 
     def events(self, resolved: Resolved) -> Iterator[tuple[int, Event]]:
         """Yield `(order, event)` for the engine events that this rule explains."""
         for order, event in enumerate(resolved.events):
             if self.claims(event.topic):
                 yield order, event
+
+
+def claims_topic(topics: tuple[str, ...], topic: str) -> bool:
+    """Return whether `topic` is one of `topics`, or in an area that one of them names."""
+    return any(
+        topic.startswith(claimed) if claimed.endswith(".") else topic == claimed
+        for claimed in topics
+    )
 
 
 def report_event(rule: Rule, order: int, event: Event, **changes: Any) -> Finding:
