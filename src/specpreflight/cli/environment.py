@@ -207,11 +207,28 @@ class _Sources:
         path = Path(given)
         source = read_environment_source(path, given, release, self.texts())
         self.notes.extend(f"{given}: {note}" for note in source.notes)
+        self._leave_behind(source.inherits, given)
         if source.form == "profile":
             for setting in read_profile_file(path, given):
                 self.add({setting.variable.name: setting.variable}, setting.readers)
         else:
             self.add(source.variables, _kind_of_form(source.form))
+
+    def _leave_behind(self, inherits: frozenset[str] | None, given: str) -> None:
+        """Drop what a file's launch does not get from the shell around it."""
+        if inherits is None:
+            return
+        lost = [
+            name
+            for name, kinds in self.kinds.items()
+            if {"process", "session", "login", "bash", "terminal"}.issuperset(kinds)
+            and name not in inherits
+        ]
+        nccl = [name for name in lost if name.startswith("NCCL_")]
+        if nccl:
+            self.notes.append(f"{given}: {', '.join(nccl)} of this shell do not reach it")
+        for name in lost:
+            del self.variables[name], self.kinds[name]
 
     def read_options(self) -> None:
         from specpreflight.sources.environment import read_env_variables, read_settings

@@ -75,7 +75,7 @@ def read_dotenv(text: str, given: str, surroundings: Mapping[str, str]) -> Itera
                 value = ""
             elif equals is not None:
                 quote, raw, value = _take_value(scanner, given, line)
-        if not scanner.take(_END):
+        if name is None or not scanner.take(_END):
             raise InputError(
                 f"{given}:{line}: not a NAME=VALUE line; dotenv readers would skip it",
                 hint="a shell script is read as a launch FILE, not as an env file",
@@ -90,11 +90,12 @@ def read_dotenv(text: str, given: str, surroundings: Mapping[str, str]) -> Itera
             yield Assignment(name, expanded, line, column, note)
 
 
-def _take_name(scanner: _Scanner) -> str:
+def _take_name(scanner: _Scanner) -> str | None:
+    """Return the name, empty before a comment, or `None` where neither stands."""
     if scanner.next_character() == "#":
         return ""
     match = scanner.take(_NAME)
-    return "" if match is None else (match["quoted"] or match["plain"] or "")
+    return None if match is None else (match["quoted"] or match["plain"])
 
 
 def _take_value(scanner: _Scanner, given: str, line: int) -> tuple[str, str, str]:

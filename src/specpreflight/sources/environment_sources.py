@@ -18,21 +18,31 @@ from specpreflight.sources.nccl_conf import parse_nccl_conf
 from specpreflight.sources.processes import Process, Tracer
 from specpreflight.sources.profile_files import read_profile_file
 from specpreflight.sources.shell import Shell
+from specpreflight.sources.slurm_export import read_slurm_export
 from specpreflight.sources.text_file import read_bytes, read_text_file
 
 _PROFILES = frozenset(
     {"environment", "profile", ".profile", ".bash_profile", ".bash_login", ".bashrc",
      "bash.bashrc", "bashrc"}
 )  # fmt: skip
+#: Forms that start where the variables of a shell never arrive.
+_ELSEWHERE = frozenset(
+    {"compose", "kubernetes", "kubernetes-custom", "helm-values", "systemd", "docker-run"}
+)
 
 
 @dataclass(frozen=True, slots=True)
 class EnvironmentSource:
-    """A file that was read: its form (`systemd`, `compose`, `nccl.conf`, …) and its variables."""
+    """A file that was read: its form (`systemd`, `compose`, `nccl.conf`, …) and its variables.
+
+    `inherits` names the variables of the surrounding shell that reach what the file starts; `None`
+    is all of them.
+    """
 
     form: str
     variables: Mapping[str, Variable]
     notes: tuple[str, ...] = ()
+    inherits: frozenset[str] | None = None
 
 
 @dataclass
@@ -94,7 +104,16 @@ def read_environment_source(
             f"{given}: sets no variable that could be found",
             hint="give a script, unit, compose file, manifest, env file or nccl.conf",
         )
-    return EnvironmentSource(form, {name: _known(one) for name, one in collected.items()})
+    slurm = read_slurm_export(text) if form == "sbatch" else None
+    inherits = frozenset[str]() if form in _ELSEWHERE else None
+    if slurm is not None:
+        inherits = slurm.names
+        for name, value, number in slurm.values:
+            collected.setdefault(
+                name, Variable(name, value, Origin("file", path=given, line=number))
+            )
+    variables = {name: _known(one) for name, one in collected.items()}
+    return EnvironmentSource(form, variables, inherits=inherits)
 
 
 def _read_conf(path: Path, given: str, release: Release) -> EnvironmentSource:

@@ -222,6 +222,8 @@ def _read_nccl_log(text: str, given: str) -> Hardware | None:
         gpus = int(ranks.group(1)) // max(nodes, 1)
     elif graph := set(re.findall(r"GPU/\w+ \((\d+)\)", text)):
         gpus = len(graph)
+    elif ends := set(re.findall(r"\d+\[[0-9a-f]+\](?= -> )|(?<= -> )\d+\[[0-9a-f]+\]", text)):
+        gpus = len(ends)
     interface = re.search(r"Bootstrap ?: Using (?:\[\d+\])?([^\s:]+):", text)
     nvlink = True if re.search(r"NVL\[|MNNVL busId", text) else None
     return Hardware(
