@@ -183,21 +183,20 @@ def merged_words(command: Command, release: str) -> tuple[str, ...]:
 
 def _flags(command: Command, engine: str | None) -> dict[str, Any]:
     """Return the flags by the engine's own names; vLLM's JSON values parsed."""
-    words = merged_words(command, _release(command, engine))
+    words = [*_setting_words(command), *merged_words(command, _release(command, engine))]
     if command.engine == "vllm":
         flags = canonical_flags(words, _vllm_options(command, engine), underscores=True)
         return {name: _json_value(value) for name, value in flags.items()}
-    options = _sglang_options(command, engine)
-    flags = canonical_flags(words, options)
-    settings = canonical_flags(
-        [
-            word
-            for name, value in command.settings.items()
-            for word in ("--" + name.lower().replace("_", "-"), value)
-        ],
-        options,
-    )
-    return {**settings, **flags}
+    return canonical_flags(words, _sglang_options(command, engine))
+
+
+def _setting_words(command: Command) -> list[str]:
+    """Return the flags that a launch gives as variables, as words."""
+    return [
+        word
+        for name, value in command.settings.items()
+        for word in ("--" + name.lower().replace("_", "-"), value)
+    ]
 
 
 def _json_value(value: Any) -> Any:
@@ -226,7 +225,7 @@ def _release(command: Command, engine: str | None) -> str:
 def _sglang_options(command: Command, engine: str | None) -> tuple[Option, ...]:
     from specpreflight.engines.sglang.arguments import options_for_words
 
-    words = [*command.argv, *("--" + name.lower().replace("_", "-") for name in command.settings)]
+    words = [*command.argv, *_setting_words(command)]
     return options_for_words(words, _release(command, engine))
 
 

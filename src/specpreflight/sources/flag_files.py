@@ -16,6 +16,8 @@ from specpreflight.sources.text_words import split_shell_words
 
 _ASSIGNMENT = re.compile(r"(?:export\s+)?[A-Za-z_]\w*=")
 _SPECULATIVE = re.compile(r"SPECULATIVE_")
+#: What begins so may be a variable of the engine itself; what has no prefix, anything.
+_ENGINE_PREFIXES = ("", "VLLM_", "SGLANG_")
 _ARGUMENTS = re.compile(r"(\w*?_?)((?:EXTRA|SERVER|ENGINE|SGLANG|VLLM|ADDITIONAL)_?)?ARGS")
 
 
@@ -91,7 +93,7 @@ def _found(
     for line in lines:
         flag = line.name.removeprefix(prefix) if prefix is not None else ""
         is_flag = prefix is not None and line.name.startswith(prefix)
-        if is_flag and (prefix or is_telling(flag)):
+        if is_flag and (prefix not in _ENGINE_PREFIXES or is_telling(flag)):
             settings[flag] = line.value or ""
         else:
             environment[line.name] = variable(line.name, line.value, tracer.path, line.line)

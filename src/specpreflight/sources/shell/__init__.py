@@ -6,7 +6,8 @@ other knows neither `case` nor arithmetic. What an interpreter needs is less tha
 either.
 """
 
-from specpreflight.sources.shell.interpreter import Execution, Shell
+from specpreflight.sources.shell.execution import Execution
+from specpreflight.sources.shell.interpreter import Shell
 from specpreflight.sources.shell.parser import ShellSyntaxError
 from specpreflight.sources.shell.syntax import SHELLS
 

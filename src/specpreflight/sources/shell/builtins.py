@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from specpreflight.sources.shell.execution import Exit, Leave, Return
 from specpreflight.sources.shell.expansion import split_fields
 from specpreflight.sources.shell.syntax import Assignment
 from specpreflight.sources.shell.variables import reveal
@@ -14,7 +15,6 @@ from specpreflight.sources.shell.variables import reveal
 if TYPE_CHECKING:
     from specpreflight.sources.shell.interpreter import Shell
 
-_LONGEST_SEQUENCE = 10_000
 Argument = str | Assignment
 Builtin = Callable[["Shell", Sequence[Argument]], bool]
 
@@ -45,11 +45,12 @@ def _echo(shell: Shell, arguments: Sequence[Argument]) -> bool:
         end = "" if "n" in flags else end
         escapes |= "e" in flags
     text = " ".join(words)
-    shell.output.append((_unescape(text) if escapes else text) + end)
+    shell.output.append((unescape(text) if escapes else text) + end)
     return True
 
 
-def _unescape(text: str) -> str:
+def unescape(text: str) -> str:
+    """Undo the backslash escapes that `echo -e` and `printf` know."""
     simple = {"n": "\n", "t": "\t", "\\": "\\", "r": "\r", "0": "\0", "e": "\x1b"}
     return re.sub(r"\\(.)", lambda found: simple.get(found.group(1), found.group()), text)
 
@@ -64,7 +65,7 @@ def _printf(shell: Shell, arguments: Sequence[Argument]) -> bool:
         words = words[1:]
     if not words:
         return True
-    text = _formatted(_unescape(words[0]), words[1:])
+    text = _formatted(unescape(words[0]), words[1:])
     if name is None:
         shell.output.append(text)
     else:
@@ -89,7 +90,7 @@ def _formatted(template: str, words: list[str]) -> str:
             if kind == "q":
                 return re.sub(r"([^\w@%+=:,./-])", r"\\\1", word) or "''"
             if kind == "b":
-                return _unescape(word)
+                return unescape(word)
             number = re.fullmatch(r"\s*[-+]?\d+(\.\d+)?\s*", word)
             if kind in "sc" or not number:
                 return f"%{flags}s" % word
@@ -210,7 +211,7 @@ def _shift(shell: Shell, arguments: Sequence[Argument]) -> bool:
 
 
 def _eval(shell: Shell, arguments: Sequence[Argument]) -> bool:
-    shell._run_text(" ".join(_texts(arguments)), shell.line)
+    shell.run_text(" ".join(_texts(arguments)), shell.line)
     return True
 
 
@@ -220,8 +221,6 @@ def _source(shell: Shell, arguments: Sequence[Argument]) -> bool:
 
 
 def _exit(shell: Shell, arguments: Sequence[Argument]) -> bool:
-    from specpreflight.sources.shell.interpreter import Exit
-
     if shell.guesses:
         shell.note(f"line {shell.line}: assumed that the script does not exit here")
         return True
@@ -229,8 +228,6 @@ def _exit(shell: Shell, arguments: Sequence[Argument]) -> bool:
 
 
 def _return(shell: Shell, arguments: Sequence[Argument]) -> bool:
-    from specpreflight.sources.shell.interpreter import Return
-
     words = _texts(arguments)
     raise Return(words[:1] in ([], ["0"]) or bool(shell.guesses))
 
@@ -244,8 +241,6 @@ def _continue(shell: Shell, arguments: Sequence[Argument]) -> bool:
 
 
 def _leave(arguments: Sequence[Argument], again: bool) -> bool:
-    from specpreflight.sources.shell.interpreter import Leave
-
     words = _texts(arguments)
     raise Leave(int(words[0]) if words and words[0].isdigit() else 1, again)
 
@@ -388,154 +383,4 @@ _BUILTINS: dict[str, Builtin] = {
     "pwd": _pwd,
     "read": _read,
     "getopts": _getopts,
-}
-
-# Programs that only turn text into text, on what is known of it
-
-
-def filter_text(
-    words: Sequence[str], text: str, read_file: Callable[[str], str | None]
-) -> str | None:
-    """Return what a text filter prints, `None` where the program is none or that is not known.
-
-    One that is given the marker of an unknown output keeps it: the first field of `$(hostname -I)`
-    is still to be looked up by running `hostname -I`.
-    """
-    name = words[0].rsplit("/", 1)[-1]
-    plain = reveal(text)
-    if name in _FILTERS and plain.startswith("$(") and plain.rstrip().endswith(")"):
-        return text
-    if name == "cat":
-        files = [text if word == "-" else read_file(word) for word in words[1:] or ("-",)]
-        known = [file for file in files if file is not None]
-        return "".join(known) if len(known) == len(files) else None
-    do = _PROGRAMS.get(name)
-    return do(list(words[1:]), text) if do else None
-
-
-def _lines(words: list[str], text: str) -> int | None:
-    joined = " ".join(words)
-    match = re.fullmatch(r"-(?:n\s*)?(\d+)", joined)
-    return int(match.group(1)) if match else (10 if not words else None)
-
-
-def _head(words: list[str], text: str) -> str | None:
-    count = _lines(words, text)
-    return None if count is None else "".join(text.splitlines(keepends=True)[:count])
-
-
-def _tail(words: list[str], text: str) -> str | None:
-    count = _lines(words, text)
-    if count is None:
-        return None
-    lines = text.splitlines(keepends=True)
-    return "".join(lines[max(0, len(lines) - count) :])
-
-
-def _seq(words: list[str], text: str) -> str | None:
-    separator = "\n"
-    numbers = []
-    arguments = iter(words)
-    for word in arguments:
-        if word.startswith("-s"):
-            separator = word[2:] or next(arguments, "\n")
-        elif re.fullmatch(r"-?\d+", word):
-            numbers.append(int(word))
-        else:
-            return None
-    if not 1 <= len(numbers) <= 3:
-        return None
-    first, last = (numbers[0] if len(numbers) > 1 else 1), numbers[-1]
-    step = numbers[1] if len(numbers) == 3 else 1
-    if step == 0:
-        return None
-    values = range(first, last + (1 if step > 0 else -1), step)
-    if len(values) > _LONGEST_SEQUENCE:
-        return None
-    return separator.join(map(str, values)) + "\n" if values else ""
-
-
-def _basename(words: list[str], text: str) -> str | None:
-    if not words:
-        return None
-    name = posixpath.basename(words[0].rstrip("/"))
-    suffix = words[1] if len(words) > 1 else ""
-    return (name.removesuffix(suffix) if name != suffix else name) + "\n"
-
-
-def _dirname(words: list[str], text: str) -> str | None:
-    return (posixpath.dirname(words[-1].rstrip("/")) or ".") + "\n" if words else None
-
-
-def _tr(words: list[str], text: str) -> str | None:
-    delete = words[:1] == ["-d"]
-    sets = [_characters(word) for word in words if not word.startswith("-")]
-    if delete and sets:
-        return text.translate({ord(character): None for character in sets[0]})
-    if len(sets) != 2 or words[0].startswith("-") or not sets[1]:
-        return None
-    last = sets[1].ljust(len(sets[0]), sets[1][-1])
-    return text.translate(dict(zip(map(ord, sets[0]), last, strict=False)))
-
-
-def _characters(word: str) -> str:
-    for name, range_ in (("[:upper:]", "A-Z"), ("[:lower:]", "a-z"), ("[:space:]", " \t\n")):
-        word = word.replace(name, range_)
-    return re.sub(
-        r"(\w)-(\w)",
-        lambda found: "".join(map(chr, range(ord(found[1]), ord(found[2]) + 1))),
-        _unescape(word),
-    )
-
-
-def _cut(words: list[str], text: str) -> str | None:
-    match = re.fullmatch(r"-d\s*(.) -f\s*(\d+)|-f\s*(\d+) -d\s*(.)", " ".join(words))
-    if match is None:
-        return None
-    delimiter = match.group(1) or match.group(4)
-    at = int(match.group(2) or match.group(3)) - 1
-    return "".join(
-        (line if delimiter not in line else (line.split(delimiter)[at : at + 1] or [""])[0]) + "\n"
-        for line in text.splitlines()
-    )
-
-
-def _awk(words: list[str], text: str) -> str | None:
-    match = re.fullmatch(r"(?:-F\s*(\S) )?\{\s*print \$(\d+|NF)\s*;?\s*\}", " ".join(words))
-    if match is None:
-        return None
-    shown = []
-    for line in text.splitlines():
-        fields = line.split(match.group(1)) if match.group(1) else line.split()
-        at = len(fields) if match.group(2) == "NF" else int(match.group(2))
-        shown.append((line if at == 0 else (fields[at - 1 : at] or [""])[0]) + "\n")
-    return "".join(shown)
-
-
-def _sort(words: list[str], text: str) -> str | None:
-    if words not in ([], ["-u"]):
-        return None
-    lines = text.splitlines()
-    return "".join(line + "\n" for line in sorted(set(lines) if words else lines))
-
-
-def _count(words: list[str], text: str) -> str | None:
-    if len(words) != 1 or "$(" in reveal(text) or not text:
-        return None
-    counts = {"-l": text.count("\n"), "-w": len(text.split()), "-c": len(text)}
-    return f"{counts[words[0]]}\n" if words[0] in counts else None
-
-
-_FILTERS = frozenset({"head", "tail", "cut", "tr", "sed", "awk", "sort", "uniq", "xargs", "grep"})
-_PROGRAMS: dict[str, Callable[[list[str], str], str | None]] = {
-    "head": _head,
-    "tail": _tail,
-    "seq": _seq,
-    "basename": _basename,
-    "dirname": _dirname,
-    "tr": _tr,
-    "cut": _cut,
-    "awk": _awk,
-    "sort": _sort,
-    "wc": _count,
 }

@@ -9,10 +9,10 @@ from __future__ import annotations
 import fnmatch
 import re
 from collections.abc import Callable, Iterator, Sequence
-from itertools import pairwise
 from typing import NamedTuple
 
 from specpreflight.sources.shell import arithmetic
+from specpreflight.sources.shell.braces import expand_braces
 from specpreflight.sources.shell.lexer import Lexer
 from specpreflight.sources.shell.syntax import (
     Arithmetic,
@@ -27,9 +27,7 @@ from specpreflight.sources.shell.variables import Variables, is_marker, protect
 _DEFAULT_IFS = " \t\n"
 #: No launch has more words; `{1..1000000}` stands for a mistake.
 _MOST_WORDS = 10_000
-_MOST_BRACES = 8
 _OPERATION = re.compile(r":?[-=+?]|##?|%%?|//?#?%?|\^\^?|,,?|@|:")
-_RANGE = re.compile(r"(-?\d+)\.\.(-?\d+)(?:\.\.(-?\d+))?|([a-zA-Z])\.\.([a-zA-Z])")
 
 
 class _Piece(NamedTuple):
@@ -72,7 +70,7 @@ class Expansion:
         """Return the words that a command is given."""
         found: list[str] = []
         for word in words:
-            for parts in _expand_braces(list(word.parts)):
+            for parts in expand_braces(list(word.parts)):
                 found.extend(self._split(parts))
                 if len(found) > _MOST_WORDS:
                     return found
@@ -225,10 +223,11 @@ class Expansion:
         if name == "BASH_SOURCE":
             return self.program
         if index is not None:
-            index = self._index(name, index)
+            index = self.index_text(name, index)
         return self.variables.text(name, index)
 
-    def _index(self, name: str, index: str) -> str:
+    def index_text(self, name: str, index: str) -> str:
+        """Return the index of `name[index]`: a number, or a key of an associative array."""
         cell = self.variables.find(name)
         keyed = (
             cell is not None
@@ -344,7 +343,7 @@ class Expansion:
     def _store(self, name: str, value: str) -> None:
         base, bracket, index = name.partition("[")
         if bracket:
-            self.variables.set_element(base, self._index(base, index[:-1]), value, None, 0)
+            self.variables.set_element(base, self.index_text(base, index[:-1]), value, None, 0)
         else:
             self.variables.assign(base, value)
 
@@ -410,80 +409,3 @@ def _split_key(word: Word) -> tuple[list[Part], list[Part]] | None:
             key, _, value = part.text.partition("]=")
             return [*parts[:at], Literal(key)], [Literal(value), *parts[at + 1 :]]
     return None
-
-
-def _expand_braces(parts: list[Part]) -> list[list[Part]]:
-    """Return the words that `a{b,c}` and `{1..3}` make of one."""
-    characters: list[str | Part] = []
-    for part in parts:
-        if isinstance(part, Literal) and not part.quoted:
-            characters.extend(part.text)
-        else:
-            characters.append(part)
-    if not 0 < characters.count("{") <= _MOST_BRACES:
-        return [parts]
-    return [_rejoined(found) for found in _brace_alternatives(characters)]
-
-
-def _brace_alternatives(characters: list[str | Part]) -> list[list[str | Part]]:
-    for start, character in enumerate(characters):
-        if character != "{":
-            continue
-        depth = 0
-        commas = []
-        for end in range(start, len(characters)):
-            depth += (characters[end] == "{") - (characters[end] == "}")
-            if characters[end] == "," and depth == 1:
-                commas.append(end)
-            if depth == 0:
-                break
-        else:
-            continue
-        inner = _alternatives(characters, start, end, commas)
-        if inner is None:
-            continue
-        head = characters[:start]
-        tails = _brace_alternatives(characters[end + 1 :])
-        return [
-            [*head, *middle, *tail]
-            for choice in inner
-            for middle in _brace_alternatives(choice)
-            for tail in tails
-        ]
-    return [characters]
-
-
-def _alternatives(
-    characters: list[str | Part], start: int, end: int, commas: list[int]
-) -> list[list[str | Part]] | None:
-    if commas:
-        edges = [start, *commas, end]
-        return [characters[first + 1 : last] for first, last in pairwise(edges)]
-    inner = characters[start + 1 : end]
-    text = "".join(character for character in inner if isinstance(character, str))
-    match = _RANGE.fullmatch(text) if len(text) == len(inner) else None
-    if match is None:
-        return None
-    first, last, step, letter, other = match.groups()
-    low, high = (int(first), int(last)) if first else (ord(letter), ord(other))
-    stride = abs(int(step or 1)) or 1
-    if abs(high - low) // stride > _MOST_WORDS:
-        return None
-    numbers = range(low, high + 1, stride) if low <= high else range(low, high - 1, -stride)
-    return [list(str(number) if first else chr(number)) for number in numbers]
-
-
-def _rejoined(characters: list[str | Part]) -> list[Part]:
-    parts: list[Part] = []
-    text = ""
-    for character in characters:
-        if isinstance(character, str):
-            text += character
-            continue
-        if text:
-            parts.append(Literal(text))
-            text = ""
-        parts.append(character)
-    if text:
-        parts.append(Literal(text))
-    return parts

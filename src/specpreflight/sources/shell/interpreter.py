@@ -17,9 +17,9 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from specpreflight.models.launch import Variable
 from specpreflight.sources.shell import builtins
 from specpreflight.sources.shell.conditions import holds
+from specpreflight.sources.shell.execution import Execution, Exit, Input, Leave, Return
 from specpreflight.sources.shell.expansion import Expansion
 from specpreflight.sources.shell.parser import ShellSyntaxError, parse
 from specpreflight.sources.shell.syntax import (
@@ -40,65 +40,12 @@ from specpreflight.sources.shell.syntax import (
     While,
     Word,
 )
+from specpreflight.sources.shell.text_filters import filter_text
 from specpreflight.sources.shell.variables import Variables, protect, reveal
 
 _ASSIGNED = re.compile(r"(?:^|[\s;(&|])([A-Za-z_]\w*)(?:\[[^\]]*\])?\+?=")
 _MOST_STEPS = 50_000
 _DEEPEST = 40
-
-
-@dataclass(frozen=True, slots=True)
-class Execution:
-    """An external command: its words, the variables the script hands it, and where it stands.
-
-    `given` are the variables that the script itself was given; `unexported` those that stay in
-    the shell; `directory` where it has changed to.
-    """
-
-    words: tuple[str, ...]
-    environment: Mapping[str, Variable]
-    given: Mapping[str, str]
-    unexported: tuple[Variable, ...]
-    line: int
-    directory: str | None
-    files: Mapping[str, str]
-    stdin: str | None = None
-
-
-class Exit(Exception):
-    """The script ends."""
-
-
-class Return(Exception):
-    """A function, or a sourced file, ends."""
-
-    def __init__(self, succeeded: bool) -> None:
-        super().__init__()
-        self.succeeded = succeeded
-
-
-class Leave(Exception):
-    """`break` or `continue` through `levels` loops."""
-
-    def __init__(self, levels: int, again: bool) -> None:
-        super().__init__()
-        self.levels = levels
-        self.again = again
-
-
-@dataclass(slots=True)
-class Input:
-    """What a command can read, as far as it is known."""
-
-    text: str = ""
-
-    def read(self, delimiter: str = "\n") -> str | None:
-        """Take the text up to the delimiter (all of it where that is empty)."""
-        if not self.text:
-            return None
-        line, found, rest = self.text.partition(delimiter) if delimiter else (self.text, "", "")
-        self.text = rest if found else ""
-        return line
 
 
 @dataclass
@@ -140,11 +87,12 @@ class Shell:
     def run(self, text: str, line: int = 1) -> None:
         """Follow a script to its end, or to where bash would stop reading it."""
         try:
-            self._run_text(text, line)
+            self.run_text(text, line)
         except (Exit, Return, Leave):
             return
 
-    def _run_text(self, text: str, line: int = 1) -> None:
+    def run_text(self, text: str, line: int = 1) -> None:
+        """Follow text in this shell (`eval`, a sourced file)."""
         self.variables.assigned.update(_ASSIGNED.findall(text))
         try:
             for node in parse(text, line):
@@ -393,7 +341,7 @@ class Shell:
                 if name == "exec" and not self.guesses:
                     raise Exit
             return True
-        filtered = builtins.filter_text(plain, self.input.text, self.file_text)
+        filtered = filter_text(plain, self.input.text, self.file_text)
         if filtered is not None:
             self.output.append(filtered)
             self.input = Input()
@@ -462,7 +410,7 @@ class Shell:
         if local:
             self.variables.declare(name)
         if assignment.index is not None and isinstance(value, str):
-            index = self.expansion._index(name, assignment.index)
+            index = self.expansion.index_text(name, assignment.index)
             if assignment.append:
                 value = (self.variables.text(name, index) or "") + value
             self.variables.set_element(name, index, value, self.path, line)
@@ -493,7 +441,7 @@ class Shell:
         def body() -> None:
             with self._subshell():
                 try:
-                    self._run_text(script, self.line)
+                    self.run_text(script, self.line)
                 except (Exit, Return):
                     return
 
@@ -555,7 +503,7 @@ class Shell:
         if arguments:
             self.expansion.positional = list(arguments)
         try:
-            self._run_text(text)
+            self.run_text(text)
         except Return:
             pass
         finally:
