@@ -9,18 +9,16 @@ from typing import Any
 
 from specpreflight.errors import InputError
 from specpreflight.models.command import variable
-from specpreflight.sources import flag_files, python_launcher, systemd_unit, windows_batch
-from specpreflight.sources.compose_file import is_compose, read_compose
+from specpreflight.sources import flag_files, systemd_unit, windows_batch
 from specpreflight.sources.engine_config import is_flag_mapping, read_flag_mapping
 from specpreflight.sources.entry_points import Entry, engine_of_flags
-from specpreflight.sources.manifest import read_manifest
 from specpreflight.sources.processes import Process, Tracer
-from specpreflight.sources.vllm_recipe import is_vllm_recipe, read_vllm_recipe
 from specpreflight.sources.yaml_text import YamlList, YamlMap, read_yaml
 
 #: Reads a text into a tracer, with the caller's variables and a script's arguments.
 Reader = Callable[[str, Tracer, Mapping[str, str], tuple[str, ...]], None]
 
+_IMPORT = re.compile(r"^(?:import|from) \w", re.MULTILINE)
 _YAML_START = re.compile(r"(?:---|%YAML|[\w./-]+\s*:(?:\s|$)|- [\w\"'{\[-])")
 _CORE_GROUPS = re.compile(
     r"(?:v1|apps/v1|batch/v1|extensions/v1beta1|leaderworkerset\.x-k8s\.io/v1)"
@@ -44,8 +42,11 @@ def find_form(text: str, name: str) -> tuple[str, Reader]:
         return _json_form(text, name)
     if suffix in ("yaml", "yml") or (suffix not in ("sh", "bash", "py") and _looks_yaml(text)):
         return _yaml_form(text, name)
-    if python_launcher.is_python(text):
-        return "python-launcher", python_launcher.read_python
+    if _IMPORT.search(text):
+        from specpreflight.sources import python_launcher
+
+        if python_launcher.is_python(text):
+            return "python-launcher", python_launcher.read_python
     if suffix in ("bat", "cmd", "ps1") or windows_batch.is_batch(text):
         return "windows", windows_batch.read_batch
     if flag_files.is_flag_list(text):
@@ -86,6 +87,10 @@ def _looks_yaml(text: str) -> bool:
 
 
 def _yaml_form(text: str, name: str) -> tuple[str, Reader]:
+    from specpreflight.sources.compose_file import is_compose, read_compose
+    from specpreflight.sources.manifest import read_manifest
+    from specpreflight.sources.vllm_recipe import is_vllm_recipe, read_vllm_recipe
+
     documents = read_yaml(text, name)
     first = next((document for document in documents if isinstance(document, YamlMap)), None)
     composed = [document for document in documents if is_compose(document)]
