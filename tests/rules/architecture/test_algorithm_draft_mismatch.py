@@ -1,0 +1,51 @@
+"""What a user sees, on both sides of each version gate."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from launches import (
+    EAGLE3_FLAGS,
+    LLAMA,
+    LLAMA_EAGLE,
+    LLAMA_EAGLE3,
+    change,
+    found,
+    make_launch,
+    outcomes,
+)
+
+from specpreflight.api import check
+
+RULE = "algorithm-draft-mismatch"
+EAGLE_FLAGS = ("--speculative-algorithm", "EAGLE", *EAGLE3_FLAGS[2:])
+
+
+@pytest.mark.parametrize("version", ["0.5.2", "0.5.23"])
+@pytest.mark.parametrize(
+    ("words", "draft", "expected"),
+    [
+        (EAGLE_FLAGS, LLAMA_EAGLE3, ["accepts-nothing"]),
+        (EAGLE3_FLAGS, LLAMA_EAGLE, ["crashes"]),
+        (EAGLE3_FLAGS, LLAMA_EAGLE3, []),
+        (EAGLE_FLAGS, LLAMA_EAGLE, []),
+    ],
+)
+def test_algorithm_and_draft(
+    tmp_path: Path,
+    version: str,
+    words: tuple[str, ...],
+    draft: dict[str, Any],
+    expected: list[str],
+) -> None:
+    assert outcomes(tmp_path, RULE, version, *words, draft=draft) == expected
+
+
+def test_head_under_a_plain_models_name_is_renamed_only_if_asked(tmp_path: Path) -> None:
+    draft = change(LLAMA, num_hidden_layers=1, draft_vocab_size=32000)
+    [finding] = found(check(make_launch(tmp_path, LLAMA, draft)), RULE)
+    [remedy] = [one for one in finding.remedies if one.edits]
+    assert remedy.applicability == "unsafe"
+    assert remedy.edits[0].after == "LlamaForCausalLMEagle3"
