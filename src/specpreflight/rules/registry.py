@@ -99,10 +99,15 @@ _RULES: Mapping[str, When] = {
         "architecture.target-unsupported", "architecture.target-lacks-eagle3"
     ),
     "architecture.vllm_aux_layers_ignored": on("architecture.aux-layers-ignored"),
+    "architecture.vllm_aux_layers_missing": on("architecture.aux-layers-missing"),
+    "architecture.vllm_cache_pages_differ": on("architecture.cache-pages-differ"),
+    "architecture.vllm_draft_overflows_half": on("architecture.draft-overflows"),
     "architecture.dflash_layers_guessed": ALWAYS,
     "vocabulary.vocab_size_differs": ALWAYS,
     "vocabulary.standalone_vocabulary_differs": ALWAYS,
-    "vocabulary.vllm_vocabulary_differs": on("vocabulary.draft-differs"),
+    "vocabulary.vllm_vocabulary_differs": on(
+        "vocabulary.draft-differs", "vocabulary.head-not-shared"
+    ),
     "weights.config_value_refused": on("config.wrong-type"),
     "weights.config_from_template": ALWAYS,
     "weights.dtype_differs": ALWAYS,

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from specpreflight.engines.vllm.knowledge import Knowledge
 from specpreflight.models.launch import Hardware, Launch
 
 _TRUE = frozenset({"1", "true"})
@@ -44,6 +45,8 @@ class Options:
     trust_remote_code: bool = False
     logits_processors: bool = False
     all2all_backend: str | None = None
+    attention_backend: str | None = None
+    dtype: str | None = None
     distributed_executor_backend: str | None = None
     performance_mode: str | None = None
     model_impl: str = "auto"
@@ -75,9 +78,20 @@ def read_options(parsed: Mapping[str, Any], launch: Launch) -> Options:
         )
         if parsed.get(dest) is not None
     }
+    found["attention_backend"] = _attention_backend(parsed, launch)
     if not isinstance(found.get("hf_overrides"), Mapping):
         found["hf_overrides"] = None
     return Options(**found | _surroundings(launch, launch.hardware))
+
+
+def _attention_backend(parsed: Mapping[str, Any], launch: Launch) -> str | None:
+    """Return the back end that a flag, the JSON of another, or the old variable chooses."""
+    nested = parsed.get("attention_config")
+    named = nested.get("backend") if isinstance(nested, Mapping) else None
+    chosen = parsed.get("attention_backend") or named
+    if chosen is None and not Knowledge(launch.engine.version).since("0.15.0"):
+        chosen = launch.variable("VLLM_ATTENTION_BACKEND")
+    return chosen.upper() if isinstance(chosen, str) and chosen.lower() != "auto" else None
 
 
 def _surroundings(launch: Launch, hardware: Hardware) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from specpreflight.engines.vllm import pairing
 from specpreflight.engines.vllm.context_length import LENGTH_KEYS, rope_parameters
 from specpreflight.engines.vllm.knowledge import Knowledge
 from specpreflight.engines.vllm.model_config import Model
@@ -40,7 +41,12 @@ def foresee(
         return
     layers = read_aux_layers(draft, knowledge, runner)
     _check_draft_model(record, knowledge, options, draft, found, runner)
+    pairing.check_backend(record, knowledge, options, target, draft, found, runner)
+    pairing.check_cache_pages(record, knowledge, options, target, draft)
     _check_interface(record, knowledge, target, found)
+    pairing.check_layers(record, target, draft, found, layers)
+    pairing.check_head(record, knowledge, target, draft, found, runner)
+    pairing.check_numerics(record, options, target, draft)
     _check_aux_layers(record, target, draft, found, layers, runner)
     _check_rotary_table(record, knowledge, target, draft, found, runner)
     _check_overrides(record, options, target, draft)

@@ -8,7 +8,9 @@ type and speculation.
 ## What the engine does
 SGLang resolves the backend before it looks at speculation, and refuses combinations one by one:
 trtllm_mla and trtllm_mha need Blackwell (later releases Hopper too), flex_attention does not
-speculate, fa4 only prefills in some releases, some backends need a certain KV cache type.
+speculate, fa4 only prefills in some releases, some backends need a certain KV cache type. In vLLM
+a draft takes over the back end that is given for the target (runner V1 up to 0.20, V2 still), so
+that an MLA back end stops a draft without MLA when its layers are built.
 
 ## Example
 `--attention-backend flex_attention --speculative-algorithm EAGLE3`: `AssertionError: Speculative
@@ -26,7 +28,7 @@ finding is left out and the setting is listed as unknown.
 
 ## References
 SGLang `server_args.py:_handle_attention_backend_compatibility`, `arg_groups/attention_hook.py`,
-`srt/layers/attention/attention_registry.py`.
+`srt/layers/attention/attention_registry.py`; vLLM `platforms/cuda.py:get_attn_backend_cls`.
 """
 
 from __future__ import annotations
@@ -38,8 +40,12 @@ RULE = rule_of_events(
     name="attention-backend-unfit",
     summary="an attention backend that this machine, model or kind of speculation cannot use",
     since="0.1.0",
+    engines=("sglang", "vllm"),
     topics=("attention.",),
     remedies={
+        "attention.draft-backend": (
+            Remedy.flag("leave --attention-backend out, or give the draft its own where it can"),
+        ),
         "attention.flex-attention": (
             Remedy.flag("choose another --attention-backend, such as triton"),
         ),

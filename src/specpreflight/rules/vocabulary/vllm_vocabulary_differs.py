@@ -1,11 +1,15 @@
 """The draft model's vocabulary is not the target's.
 
 ## What it checks
-`vocab_size` of target and draft, for methods that compare token ids directly (`draft_model`).
+`vocab_size` of target and draft, for methods that compare token ids directly (`draft_model`) and
+for DFlash drafts that use the target's head.
 
 ## What the engine does
-vLLM refuses a difference from 0.15 on, where the method arrived: token ids of one tokenizer mean
-nothing in the other. EAGLE drafts map their smaller vocabulary and are not checked here.
+A difference is refused for `draft_model` from 0.15 on, where the method arrived: token ids of one
+tokenizer mean nothing in the other. EAGLE drafts map their smaller vocabulary and are not checked
+here. Runner V2 of 0.24 shares the target's head with a DFlash draft only where both sizes are
+equal; otherwise a draft without a head of its own keeps an empty one, and none of its tokens is
+accepted.
 
 ## Example
 A draft of 151936 tokens for a target of 152064: `Target and draft model should have the same
@@ -34,8 +38,9 @@ RULE = rule_of_events(
     summary="the draft model's vocabulary is not the target's",
     since="0.1.0",
     engines=("vllm",),
-    topics=("vocabulary.draft-differs",),
+    topics=("vocabulary.draft-differs", "vocabulary.head-not-shared"),
     remedies={
+        "vocabulary.head-not-shared": (Remedy.manual("use vLLM 0.25 or later"),),
         "vocabulary.draft-differs": (Remedy.manual("use a draft with the target's vocabulary"),),
     },
 )
