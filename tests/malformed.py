@@ -129,7 +129,7 @@ def long_name(directory: Path) -> Path:
 
 
 MALFORMED: tuple[Malformed, ...] = (
-    Malformed("missing", missing, r"nowhere: no such file"),
+    Malformed("missing", missing, r"nowhere/config\.json: .*nowhere does not exist"),
     Malformed("missing-parent", missing_parent, r"config\.json: .*nowhere does not exist"),
     Malformed("parent-is-file", parent_is_file, r"draft is a file, not a directory"),
     Malformed("empty-directory", empty_directory, r"is an empty directory"),

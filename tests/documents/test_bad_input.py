@@ -13,26 +13,25 @@ from malformed import GOOD, MALFORMED, Malformed
 
 from specpreflight.documents import (
     parse_document,
-    read_config,
     read_document,
     refuse_byte_order_mark,
 )
 from specpreflight.documents.read import DEPTH_LIMIT
 from specpreflight.errors import InputError
+from specpreflight.sources.checkpoint import read_checkpoint
 
 
 @pytest.mark.parametrize("case", MALFORMED, ids=lambda case: case.name)
 def test_malformed_input_is_one_clear_line(case: Malformed, tmp_path: Path) -> None:
     given = str(case.make(tmp_path))
-    with pytest.raises(InputError) as caught:
-        read_config(given)
-    message = caught.value.message
+    problem = read_checkpoint("draft", given).problem
+    assert problem is not None
+    message = problem.message
     assert re.search(case.message, message), message
     assert message.startswith(given)
     assert "\n" not in message
     assert not message.endswith(".")
-    assert caught.value.hint
-    assert caught.value.exit_code == 4
+    assert problem.hint
 
 
 @pytest.mark.parametrize("text", ['{"a": [1,],}', '{"a": 1,}', '{"a": 1, }'])
@@ -88,7 +87,7 @@ def test_mode_without_read_permission(tmp_path: Path) -> None:
 
 def test_null_character_in_the_name() -> None:
     with pytest.raises(InputError, match="null character"):
-        read_config("draft\0")
+        read_document("draft\0")
 
 
 def test_line_break_in_the_name_stays_on_one_line(tmp_path: Path) -> None:
@@ -140,7 +139,8 @@ def test_byte_order_mark_is_refused_where_an_engine_would_read() -> None:
 
 def test_a_directory_or_its_config_are_the_same_checkpoint(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_bytes(GOOD)
-    by_directory = read_config(str(tmp_path))
-    by_file = read_config(str(tmp_path / "config.json"))
-    assert by_directory.name == by_file.name == str(tmp_path / "config.json")
-    assert read_config(f"{tmp_path}/").name == str(tmp_path / "config.json")
+    for given in (str(tmp_path), f"{tmp_path}/", f"{tmp_path}/config.json"):
+        checkpoint = read_checkpoint("draft", given)
+        assert checkpoint.problem is None
+        assert checkpoint.config.name == str(tmp_path / "config.json")
+        assert checkpoint.files == ("config.json",)

@@ -41,18 +41,21 @@ def read_checkpoint(
 
         return read_remote_checkpoint(role, given)
     path = Path(given)
-    if os.path.isfile(path) and path.suffix == ".json":  # noqa: PTH113 (never raises)
+    if os.path.isdir(path):  # noqa: PTH112 (never raises)
+        config = path / "config.json"
+        return _read(role, given, path, config, str(config))
+    if os.path.lexists(path):
         return _read(role, given, path.parent, path, given)
-    if not os.path.lexists(path):
-        from specpreflight.storage.hub import parse_hub_address
+    if path.suffix == ".json":
+        return _read(role, given, None, path, given)
+    from specpreflight.storage.hub import parse_hub_address
 
-        address = parse_hub_address(given)
-        if address is not None:
-            wanted = revision or address.revision or "main"
-            return _read_snapshot(role, given, address.repository, wanted, find)
+    address = parse_hub_address(given)
+    if address is not None:
+        wanted = revision or address.revision or "main"
+        return _read_snapshot(role, given, address.repository, wanted, find)
     config = path / "config.json"
-    directory = path if os.path.isdir(path) else None  # noqa: PTH112 (never raises)
-    return _read(role, given, directory, config, str(config))
+    return _read(role, given, None, config, str(config))
 
 
 def _read(role: str, given: str, directory: Path | None, path: Path, name: str) -> Checkpoint:
@@ -76,19 +79,9 @@ def _read_config(directory: Path | None, given: str, path: Path, name: str) -> D
     """
     if directory is not None and not os.path.lexists(path):
         raise missing_config(directory, given)
-    config = read_document(_config_path(given, path), name)
+    config = read_document(path, name)
     refuse_byte_order_mark(config)
     return config
-
-
-def _config_path(given: str, path: Path) -> Path:
-    """Return the path to read, with a word for people who gave a weights file."""
-    if path.name == "config.json" and Path(given) != path and os.path.isfile(given):  # noqa: PTH113
-        raise InputError(
-            f"{given}: is a file, not a checkpoint directory",
-            hint=f"give the directory that holds config.json: {Path(given).parent}",
-        )
-    return path
 
 
 def _read_snapshot(

@@ -1,11 +1,10 @@
-"""From the path of a checkpoint, as a user gives it, to its config.json."""
+"""What a directory without config.json holds instead."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from specpreflight.documents.document import Document
-from specpreflight.documents.read import WEIGHT_SUFFIXES, printable, read_document
+from specpreflight.documents.read import WEIGHT_SUFFIXES, printable
 from specpreflight.errors import InputError
 
 #: Files that tell of a checkpoint that no engine starts from, and what to do about it.
@@ -15,23 +14,6 @@ _FOREIGN_CHECKPOINTS = (
     ("params.json", "holds a checkpoint in its vendor's own format", "convert it (config.json)"),
     ("snapshots", "is a repository's folder of the Hub cache", "give a folder below snapshots/"),
 )
-
-
-def read_config(given: str) -> Document:
-    """Read the config.json of a checkpoint: a directory that holds one, or the file itself.
-
-    The document is named as the user wrote it, with `/config.json` added for a directory.
-
-    Raises:
-        InputError: there is none, or it is not readable JSON.
-    """
-    path = Path(given)
-    if _is_directory(path):
-        name = given if given.endswith("/") else given + "/"
-        if not _exists(path / "config.json"):
-            raise missing_config(path, given)
-        return read_document(path / "config.json", name + "config.json")
-    return read_document(path, given)
 
 
 def missing_config(directory: Path, given: str) -> InputError:
@@ -56,13 +38,6 @@ def missing_config(directory: Path, given: str) -> InputError:
     weights = any(name.endswith(WEIGHT_SUFFIXES) for name in names)
     problem = "has weights but no config.json" if weights else "has no config.json"
     return InputError(f"{given}: {problem}", hint="download the model's config.json into it")
-
-
-def _is_directory(path: Path) -> bool:
-    try:
-        return path.is_dir()
-    except (OSError, ValueError):  # reading the file says what is wrong with the path
-        return False
 
 
 def _exists(path: Path) -> bool:
