@@ -60,6 +60,14 @@ def test_a_prefill_chunk_is_a_whole_number_of_pages(chunk: int, refused: bool) -
     assert ("cache.chunk-pages" in stops(args)) is refused
 
 
+@pytest.mark.parametrize("flags", ["--page-size 0", "--nnodes 0"])
+@pytest.mark.parametrize("release", ["0.4.6.post5", "0.5.9", "0.5.23"])
+def test_a_size_of_zero_is_divided_by(release: str, flags: str) -> None:
+    stop = first_stop(arguments(release, f"{CHAIN} {flags}", draft=LLAMA))
+    assert stop is not None
+    assert (stop.topic, stop.exception) == ("arguments.zero-size", "ZeroDivisionError")
+
+
 def test_dp_attention_divides_the_prefill_chunk() -> None:
     args = arguments("0.5.9", f"{CHAIN} --tp-size 8 --dp-size 4 --enable-dp-attention", draft=LLAMA)
     assert args.chunked_prefill_size == 8192 // 4
@@ -109,6 +117,10 @@ def test_what_depends_on_a_missing_target_is_unknown() -> None:
     assert not stops(args)
     with pytest.raises(Unknowable):
         _ = args.attention_backend
+    with pytest.raises(Unknowable):
+        args.resolved("attention_backend")
+    assert args.resolved("speculative_eagle_topk").reason == "--speculative-eagle-topk given"
+    assert args.resolved("page_size").reason == "the default where no backend needs another"
 
 
 def test_a_target_that_cannot_be_read_stops_where_it_is_read() -> None:
@@ -124,6 +136,8 @@ def test_an_unknown_machine_stands_for_every_kind() -> None:
     known = possible_machines(Hardware(capability=(10, 0)))
     assert [machine.is_sm100 for machine in known] == [True]
     assert known[0].memory_mib == SM100.memory_mib
+    ampere = possible_machines(Hardware(capability=(8, 0)))
+    assert [machine.memory_mib for machine in ampere] == [40960, 81920]
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from specpreflight.models.launch import Hardware
@@ -66,6 +67,17 @@ TYPICAL: tuple[Machine, ...] = (
 )
 
 
+#: The sizes in which GPUs of a kind come, in MiB, where the engine's defaults tell them apart.
+MEMORIES: Mapping[tuple[int, int], tuple[int, ...]] = {
+    (8, 0): (40960, 81920),
+    (8, 6): (24576, 49140),
+    (8, 9): (24564, 46068),
+    (9, 0): (81559,),
+    (10, 0): (183359,),
+    (12, 0): (32607, 97887),
+}
+
+
 def possible_machines(hardware: Hardware) -> tuple[Machine, ...]:
     """Return the machines that a launch may run on: one where it is known, else one of each kind.
 
@@ -75,10 +87,12 @@ def possible_machines(hardware: Hardware) -> tuple[Machine, ...]:
         return (Machine(hardware.platform, (0, 0), hardware.memory_mib, hardware.platform),)
     if hardware.capability is None:
         return TYPICAL
-    memory = hardware.memory_mib
-    if memory is None:
-        memory = next(
-            (m.memory_mib for m in TYPICAL if m.capability[0] == hardware.capability[0]), None
-        )
     name = hardware.profile or hardware.gpu or "sm{}{}".format(*hardware.capability)
-    return (Machine(name, hardware.capability, memory),)
+    if hardware.memory_mib is not None:
+        return (Machine(name, hardware.capability, hardware.memory_mib),)
+    sizes = MEMORIES.get(hardware.capability, (81920,))
+    if len(sizes) == 1:
+        return (Machine(name, hardware.capability, sizes[0]),)
+    return tuple(
+        Machine(f"{name}, {size // 1024} GiB", hardware.capability, size) for size in sizes
+    )

@@ -130,6 +130,13 @@ class ServerArgs:
             for field in fills:
                 if self._fields.get(field) is None:
                     self._forgotten[field] = missing
+        except ZeroDivisionError as error:
+            self.stop(
+                "arguments.zero-size",
+                "a size of 0 is divided by",
+                str(error),
+                exception="ZeroDivisionError",
+            )
 
     # What the engine reads besides its own fields
 
@@ -275,9 +282,14 @@ class ServerArgs:
         )
 
     def resolved(self, field: str) -> ResolvedValue:
-        """Return a field with its reason, for the report's `resolved` block."""
+        """Return a field with its reason, for the report's `resolved` block.
+
+        Raises:
+            Unknowable: what fills the field could not be predicted.
+        """
+        value = getattr(self, field)
         if field in self.reasons:
-            return ResolvedValue(self._fields.get(field), self.reasons[field])
+            return ResolvedValue(value, self.reasons[field])
         if field in self._given:
-            return ResolvedValue(self._fields.get(field), f"{self._given[field].name} given")
-        return ResolvedValue(self._fields.get(field), "engine default")
+            return ResolvedValue(value, f"{self._given[field].name} given")
+        return ResolvedValue(value, "engine default")
