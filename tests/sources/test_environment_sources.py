@@ -96,7 +96,41 @@ srun python -m sglang.launch_server --model-path /m
 """,
         {"NCCL_ALGO": "Ring", "NCCL_PROTO": "LL"},
     ),
-    "nccl.env": ("env-file", "NCCL_ALGO='Ring'\nNCCL_PROTO=LL\n", {"NCCL_ALGO": "Ring", "NCCL_PROTO": "LL"}),
+    "configmap.yaml": (
+        "kubernetes",
+        "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: n}\ndata:\n  NCCL_ALGO: Ring\n",
+        {"NCCL_ALGO": "Ring"},
+    ),
+    "custom.yaml": (
+        "kubernetes",
+        """\
+apiVersion: apps/v1
+kind: Deployment
+spec:
+  template:
+    spec:
+      containers:
+        - name: llm
+          image: registry.local/llm
+          env:
+            - {name: NCCL_ALGO, value: "Ring"}
+            - {name: NCCL_PROTO, value: "LL"}
+""",
+        {"NCCL_ALGO": "Ring", "NCCL_PROTO": "LL"},
+    ),
+    "services.yaml": (
+        "compose",
+        """\
+services:
+  llm:
+    image: registry.local/llm
+    environment:
+      NCCL_ALGO: Ring
+      NCCL_NTHREADS: 512
+""",
+        {"NCCL_ALGO": "Ring", "NCCL_NTHREADS": "512"},
+    ),
+    "nccl.env": ("env-file", "NCCL_ALGO='Ring'\n", {"NCCL_ALGO": "Ring"}),
     "nccl.conf": ("nccl.conf", "NCCL_ALGO='Ring'\nNCCL_ALGO=Tree\n", {"NCCL_ALGO": "'Ring'"}),
     ".bashrc": ("profile", "export NCCL_ALGO=Ring\n", {"NCCL_ALGO": "Ring"}),
 }  # fmt: skip
@@ -126,6 +160,16 @@ def test_values_keep_their_line(tmp_path: Path, name: str) -> None:
     assert origin.kind == "file"
     assert origin.path == name
     assert origin.line in (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("name", "reaches"), [("compose.yaml", False), ("llm.service", False), ("launch.sh", True)]
+)
+def test_whether_the_shell_around_it_reaches_the_engine(
+    tmp_path: Path, name: str, reaches: bool
+) -> None:
+    (tmp_path / name).write_text(FILES[name][1])
+    assert (read(tmp_path / name).inherits is None) == reaches
 
 
 def test_a_launch_script_that_exports_cr_values(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from specpreflight.models.nccl import Release
 from specpreflight.sources.env_file import EnvFile, read_env_file
 from specpreflight.sources.launch_files import LaunchFiles
 from specpreflight.sources.launch_forms import find_form
+from specpreflight.sources.manifest_variables import read_manifest_variables
 from specpreflight.sources.nccl_conf import parse_nccl_conf
 from specpreflight.sources.processes import Process, Tracer
 from specpreflight.sources.profile_files import read_profile_file
@@ -54,6 +55,12 @@ class _Collector(Tracer):
     def follow(self, process: Process) -> bool:
         self.collected.update(process.environment)
         return super().follow(process)
+
+    def container(
+        self, process: Process, entrypoint: Sequence[str] | None, words: Sequence[str]
+    ) -> bool:
+        self.collected.update(process.environment)
+        return super().container(process, entrypoint, words)
 
 
 def read_environment_source(
@@ -99,11 +106,8 @@ def read_environment_source(
         collected = {**_exports(text, given, surroundings), **collected}
     for command in tracer.commands:
         collected.update(command.seen_by_engine())
-    if not collected and not tracer.commands:
-        raise InputError(
-            f"{given}: sets no variable that could be found",
-            hint="give a script, unit, compose file, manifest, env file or nccl.conf",
-        )
+    if not collected and form.startswith("kubernetes"):
+        collected = read_manifest_variables(text, given)
     slurm = read_slurm_export(text) if form == "sbatch" else None
     inherits = frozenset[str]() if form in _ELSEWHERE else None
     if slurm is not None:
@@ -112,6 +116,11 @@ def read_environment_source(
             collected.setdefault(
                 name, Variable(name, value, Origin("file", path=given, line=number))
             )
+    if not collected and not tracer.commands:
+        raise InputError(
+            f"{given}: sets no variable that could be found",
+            hint="give a script, unit, compose file, manifest, env file or nccl.conf",
+        )
     variables = {name: _known(one) for name, one in collected.items()}
     return EnvironmentSource(form, variables, inherits=inherits)
 
