@@ -43,7 +43,7 @@ def test_json_of_a_sound_draft(pair: tuple[Path, Path], release: str, decoder: s
 def test_the_table_names_every_fate(pair: tuple[Path, Path]) -> None:
     draft, target = pair
     result = run(draft, "--for", "sglang@0.5.11", "--algorithm", "EAGLE3", "--target", target)
-    assert result.exit_code == 1
+    assert result.exit_code == 0
     assert "as LlamaForCausalLMEagle3 (models/llama_eagle3.py)" in result.stdout
     lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
     assert "fc.weight BF16 128x384 taken as model.fc.weight" in lines
@@ -97,3 +97,13 @@ def test_a_draft_that_is_not_there(tmp_path: Path) -> None:
     result = run(tmp_path / "gone", "--for", "sglang@0.5.13")
     assert result.exit_code == 4
     assert "gone" in result.stderr
+
+
+def test_a_parameter_without_weights_fails(pair: tuple[Path, Path], tmp_path: Path) -> None:
+    _, target = pair
+    broken = eagle3_specforge()
+    del broken.shapes["norm.weight"]
+    draft = broken.write(tmp_path / "broken")
+    result = run(draft, "--for", "sglang@0.5.11", "--algorithm", "EAGLE3", "--target", target)
+    assert result.exit_code == 1
+    assert "untouched: model.norm.weight stays ones" in result.stdout

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -13,7 +13,10 @@ from specpreflight.errors import InputError, UsageError
 if TYPE_CHECKING:
     from specpreflight.models.checkpoint import Checkpoint
     from specpreflight.models.resolved import Resolved
-    from specpreflight.models.weights import LoaderReport, WeightTable
+    from specpreflight.models.weights import LoaderReport, Untouched, WeightTable
+
+#: What the draft worker replaces by the target's.
+_SHARED: Final = ("embed_tokens.weight", "lm_head.weight")
 
 
 @click.command(cls=WordsCommand)
@@ -46,7 +49,8 @@ def keys(
       specpreflight keys CHECKPOINT_WITH_MTP --for sglang@0.5.16 --algorithm NEXTN
       specpreflight keys DRAFT --algorithm EAGLE3 --target TARGET -- --quantization fp8
 
-    Exit code 1 if the loader would fail or leave parameters without weights.
+    Exit code 1 if the loader would fail, or leave parameters without weights that the draft
+    computes with; what the worker takes from the target afterwards does not count.
     """
     words = tuple(ctx.meta["words"] or ())
     checkpoint, table, report, stopped = trace_loader(draft, target, engine, algorithm, words)
@@ -54,7 +58,7 @@ def keys(
         click.echo(json.dumps(as_data(report, stopped), indent=2))
     else:
         click.echo(render_keys(checkpoint, table, report, stopped), nl=False)
-    ctx.exit(int(stopped is not None or report.error is not None or bool(report.untouched)))
+    ctx.exit(int(stopped is not None or report.error is not None or bool(report.lost)))
 
 
 def trace_loader(
@@ -139,10 +143,7 @@ def render_keys(
         (tensor.name, tensor.dtype, _dimensions(tensor.shape), _fate(report, tensor.name))
         for tensor in sorted(table.tensors.values())
     ]
-    rows += [
-        ("-", "-", _dimensions(each.shape), f"untouched: {each.parameter} stays {each.initial}")
-        for each in report.untouched
-    ]
+    rows += [("-", "-", _dimensions(each.shape), _state(report, each)) for each in report.untouched]
     widths = [max((len(row[column]) for row in rows), default=0) for column in range(3)]
     lines = [f"{checkpoint.given} as {report.architecture} ({report.source})", ""]
     lines += [
@@ -174,6 +175,12 @@ def render_keys(
 
 def _dimensions(shape: tuple[int, ...] | None) -> str:
     return "?" if shape is None else "x".join(map(str, shape)) or "scalar"
+
+
+def _state(report: LoaderReport, untouched: Untouched) -> str:
+    if untouched not in report.lost and untouched.parameter.endswith(_SHARED):
+        return f"untouched: {untouched.parameter}, later the target's"
+    return f"untouched: {untouched.parameter} stays {untouched.initial}"
 
 
 def _fate(report: LoaderReport, name: str) -> str:
