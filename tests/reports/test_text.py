@@ -10,7 +10,7 @@ from sample_report import SAMPLE
 from specpreflight.reports.terminal import render_terminal
 from specpreflight.reports.text import Layout, render_text
 
-COMMAND = ("specpreflight check t d", " -- --speculative-num-steps 3")
+COMMAND = ("specpreflight check t d --diff", " -- --speculative-num-steps 3")
 
 SNAPSHOT = """\
 SGLang 0.5.11 crashes when the draft's config is read: the draft's context

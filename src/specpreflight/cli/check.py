@@ -271,11 +271,16 @@ def _wants_color(color: str) -> bool:
 
 
 def _repeat(options: Options) -> tuple[str, str]:
-    """Return this command line in two parts, for another option to be put between them."""
+    """Return the next command line in two parts: what was typed, one step further.
+
+    A report leads to the diff, the diff to the fix. Another option fits between the parts.
+    """
     from shlex import join
 
+    step = " --fix" if options.action == "diff" else " --diff"
+    typed = [word for word in options.typed if word not in ("--diff", "--fix")]
     tail = "" if options.words is None else " -- " + join(options.words)
-    return join(["specpreflight", "check", *options.typed]), tail
+    return join(["specpreflight", "check", *typed]) + step, tail
 
 
 def require_rules(names: Sequence[str]) -> None:

@@ -41,7 +41,7 @@ class Layout:
     """How to show a report.
 
     `width` is the number of columns; `verbose` shows notes, skipped rules and the resolved launch
-    too; `command` is the command line in two parts, between which another option fits.
+    too; `command` is the command line that comes next where something can be fixed, in two parts.
     """
 
     width: int = 80
@@ -206,8 +206,7 @@ def _next_command(report: Report, layout: Layout) -> str:
     if layout.command is None:
         return ""
     if report.summary.fixable:
-        before, after = layout.command
-        return f"{before} --diff{after}"
+        return "".join(layout.command)
     for finding in report.findings:
         if finding.severity is Severity.ERROR:
             return f"specpreflight explain {finding.rule}"

@@ -102,9 +102,10 @@ def _detail(event: Event) -> str:
         )
     loaded = event.facts.get("loaded")
     after = f" This comes after {loaded} are loaded." if loaded else ""
+    reader = str(event.facts.get("reader", "the draft worker")).capitalize()
     return (
-        f"{event.facts.get('reader', 'the draft worker').capitalize()} gives the draft that length "
-        f"and refuses one above the draft's own.{after}"
+        f"{reader} reads the draft's config with that length and refuses one above the draft's "
+        f"own.{after}"
     )
 
 
