@@ -107,7 +107,8 @@ def class_entry(class_: OwnConfigClass) -> dict[str, Any]:
 
 def _flags(tree: SourceTree) -> dict[str, dict[str, Any]]:
     found = {}
-    for name, flag in sorted(read_flags(tree).items()):
+    before = None
+    for name, flag in read_flags(tree).items():
         values = flag._asdict()
         del values["name"]
         if flag.dest == name.lstrip("-").replace("-", "_"):
@@ -117,6 +118,9 @@ def _flags(tree: SourceTree) -> dict[str, dict[str, Any]]:
             for key, value in values.items()
             if key == "type" or (value is not _FLAG_DEFAULTS[key] and value != ())
         }
+        if before is not None:
+            found[name]["after"] = before
+        before = name
     return found
 
 

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 
 from specpreflight.engines.sglang.facts import ModelClass
+from specpreflight.engines.sglang.harvest.outlines import SETTERS, without_bodies
 from specpreflight.engines.sglang.harvest.source_tree import Module, SourceTree
 
 _OFFERS = {
@@ -25,8 +26,6 @@ _OFFERS = {
     "hot_token_id": "hot_token_id",
     "load_lm_head_from_target": "load_lm_head_from_target",
 }
-#: Methods that set attributes for good.
-_SETTERS = frozenset({"__init__", "load_weights"})
 #: Attributes that only a model which generates text sets.
 _GENERATES = frozenset({"logits_processor", "lm_head", "language_model", "llm", "thinker"})
 _GENERATIVE = re.compile("For(CausalLM|ConditionalGeneration)")
@@ -50,12 +49,14 @@ def read_model_classes(
     With the `transformers` that is installed, classes whose module needs something that it lacks
     are marked: the registry leaves them out with a warning.
     """
-    walker = _Walker(tree)
+    outlines = SourceTree(tree.root, without_bodies)
+    walker = _Walker(outlines)
     found = {}
-    for module in tree.modules_in("srt/models"):
-        missing = _missing_import(module, tree, transformers) if transformers else None
+    for module in outlines.modules_in("srt/models"):
+        missing = _missing_import(module, outlines, transformers) if transformers else None
         for name in _entries(module):
             found[name] = walker.describe(name, module)._replace(missing=missing)
+    tree.seen |= outlines.seen
     return dict(sorted(found.items()))
 
 
@@ -147,7 +148,7 @@ def _own_names(node: ast.ClassDef) -> Iterator[str]:
         match statement:
             case ast.FunctionDef(name=name):
                 yield name
-                if name in _SETTERS:
+                if name in SETTERS:
                     yield from _set_on_self(statement.body)
             case ast.Assign(targets=[ast.Name(id=name)]):
                 yield name

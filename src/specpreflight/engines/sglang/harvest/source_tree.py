@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+import contextlib
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -68,11 +69,13 @@ class Module:
 class SourceTree:
     """A package folder. Files are parsed when they are asked for, each one once.
 
-    `seen` holds every file that was read or listed: what the answers depend on.
+    `seen` holds every file that was read or listed: what the answers depend on. `shorten` may
+    leave out what is not needed of a file's text; where the rest can't be parsed, it is not used.
     """
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, shorten: Callable[[bytes], bytes] | None = None) -> None:
         self.root = root
+        self._shorten = shorten
         self.package = root.name
         self.seen: set[Path] = set()
         self._modules: dict[str, Module | None] = {}
@@ -144,7 +147,7 @@ class SourceTree:
                 continue
             try:
                 source = path.read_bytes()
-                tree = ast.parse(source)
+                tree = self._syntax(source)
             except (FileNotFoundError, NotADirectoryError):
                 continue
             except (SyntaxError, ValueError):
@@ -156,6 +159,12 @@ class SourceTree:
             _bind_imports(module, _outside_functions(tree.body), module._top_imports)
             return module
         return None
+
+    def _syntax(self, source: bytes) -> ast.Module:
+        if self._shorten is not None:
+            with contextlib.suppress(SyntaxError):
+                return ast.parse(self._shorten(source))
+        return ast.parse(source)
 
 
 def _find(body: list[ast.stmt], name: str) -> ast.stmt | None:
