@@ -108,8 +108,9 @@ class Knowledge:
 
     @cached_property
     def flags(self) -> Mapping[str, Flag]:
-        """The options of the server's parser, by canonical name."""
-        return {name: _flag(name, about) for name, about in self._source.table("flags").items()}
+        """The options of the server's parser, by canonical name, in the parser's own order."""
+        table = self._source.table("flags")
+        return {name: _flag(name, table[name]) for name in _in_order(table)}
 
     @cached_property
     def options(self) -> Mapping[str, Flag]:
@@ -350,10 +351,23 @@ class ConfigClasses:
         return found or self.get(reference, "transformers")
 
 
+def _in_order(table: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+    """Yield the flags as the parser got them, each `after` another; argparse lists them so."""
+    following = {about.get("after"): name for name, about in table.items()}
+    left = dict.fromkeys(table)
+    name = following.get(None)
+    while name in left:
+        del left[name]
+        yield name
+        name = following.get(name)
+    yield from left
+
+
 def _flag(name: str, about: Mapping[str, Any]) -> Flag:
     known = {
         key: from_json(value) if isinstance(value, list | dict) else value
         for key, value in about.items()
+        if key != "after"
     }
     default = about.get("default")
     if isinstance(default, list):
