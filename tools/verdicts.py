@@ -338,6 +338,7 @@ def main() -> None:
     parser.add_argument("--kinds", default="")
     parser.add_argument("--only", default="")
     parser.add_argument("--show", type=int, default=20)
+    parser.add_argument("--update-docs", action="store_true")
     options = parser.parse_args()
     results: dict[str, Agreement] = {}
     if options.pairs:
@@ -371,8 +372,75 @@ def main() -> None:
                 continue
             results[version] = agree(cases, verdicts, version, PROFILES[options.profile])
             _print(version, results[version], options.show)
-    if any(result.disagreements for result in results.values()):
+    if options.update_docs:
+        ACCURACY.write_text(accuracy_page(results))
+    if any(not is_explained(line) for r in results.values() for line in r.disagreements):
         sys.exit(1)
+
+
+def is_explained(line: str) -> bool:
+    """Return whether a disagreement is one of `EXPLAINED`."""
+    return any(case in line for case in EXPLAINED)
+
+
+def accuracy_page(results: Mapping[str, Agreement]) -> str:
+    """Return docs/accuracy.md: the agreement per release, and what differs and why."""
+    rows = []
+    for name, result in results.items():
+        recording, _, release = name.rpartition(" ")
+        rows.append(
+            f"| {recording} | {release} | {_share(result.stages)} | {_share(result.values)} |"
+        )
+    differing = [line for result in results.values() for line in result.disagreements]
+    reasons = [
+        f"- {reason} ({sum(case in line for line in differing)} verdicts)"
+        for case, reason in EXPLAINED.items()
+    ]
+    return _PAGE.format(rows="\n".join(rows), reasons="\n".join(reasons))
+
+
+def _share(counter: Counter[str]) -> str:
+    if not counter.total():
+        return "-"
+    return f"{counter['agree']} of {counter.total()} ({counter['agree'] / counter.total():.2%})"
+
+
+_PAGE = """# How far a prediction for SGLang agrees with the engine
+
+Written by `tools/verdicts.py --update-docs`; do not edit.
+
+The recordings in `tests/golden/sglang/launches` hold launches and what the real code of ten
+releases said of them on a machine without GPUs, from the command line to the look-up of both model
+classes (H100 profile). A prediction agrees in *stage* where its first stop at one of these stages
+is the recorded one (none for a launch that passes), and in *values* where a resolved setting (steps,
+top-k, draft tokens, page size, running requests, attention backend, both context lengths, the
+draft's architecture, both dtypes) is the recorded one.
+
+- `public`: launches of eleven kinds, from context lengths to parallelism.
+- `configs`: one key of a draft or a target changed at a time: lengths, RoPE, types, model types,
+  dtypes, quantisation, architectures.
+
+| recording | release | stage | values |
+|---|---|---|---|
+{rows}
+
+## What differs, and why
+{reasons}
+
+## What is not predicted
+- Code that a checkpoint brings along is never run. With `--trust-remote-code` such a config counts
+  by the keys that are in it; defaults and sub-configs that only its code knows are unknown.
+- Configuration classes of models that generate no text (vision, audio) are known by name only; what
+  follows from their defaults is unknown.
+- transformers 4 guesses a missing `model_type` from the text of the path. The prediction uses the
+  path as it is given.
+- Where the GPU decides and `--hardware` does not name it, the launch is predicted for each kind of
+  GPU; what they do not agree on is listed as unknown.
+- What comes after the model classes are looked up (shapes, memory, graphs, attention backends of
+  the draft) is restated by hand from the source, with its own confidence, and not compared here.
+"""
+
+ACCURACY = ROOT / "docs/accuracy.md"
 
 
 def _print(version: str, agreement: Agreement, show: int) -> None:

@@ -178,6 +178,16 @@ class TestUnknown:
         assert isinstance(x, Opaque)
         assert y == 1
 
+    def test_a_branch_that_may_return_makes_the_result_unknown(self) -> None:
+        text = """
+            import torch
+            def f():
+                if torch.x:
+                    return 1
+                return 2
+        """
+        assert isinstance(call(text), Opaque)
+
     def test_what_is_decided_without_it_is_known(self) -> None:
         text = "import torch\ndef f(): return torch.x or True, torch.x and False, any([torch.x, 1])"
         assert call(text) == (True, False, True)

@@ -22,13 +22,13 @@ from specpreflight.engines.sglang.transformers_names import (
 )
 from specpreflight.engines.source.evaluator import Evaluator
 from specpreflight.engines.source.modules import Sources
-from specpreflight.engines.source.objects import Special
 from specpreflight.engines.source.values import (
     Class,
     External,
     Function,
     Instance,
     Opaque,
+    Special,
     raised,
 )
 from specpreflight.models.checkpoint import Checkpoint

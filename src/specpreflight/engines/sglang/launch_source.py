@@ -8,8 +8,8 @@ from typing import Any
 
 from specpreflight.engines.sglang.engine_source import EngineSource
 from specpreflight.engines.sglang.knowledge import Knowledge
-from specpreflight.engines.sglang.transformers_names import Registrations
 from specpreflight.engines.sglang.server_args.machine import Machine
+from specpreflight.engines.sglang.transformers_names import Registrations
 from specpreflight.engines.source.bundle import BundledSources, JoinedSources, nearest_release
 from specpreflight.engines.source.modules import Sources, TreeSources
 from specpreflight.models.checkpoint import Checkpoint

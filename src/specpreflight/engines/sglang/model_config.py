@@ -17,7 +17,6 @@ from specpreflight.engines.sglang.evaluated_config import EvaluatedConfig, text_
 from specpreflight.engines.sglang.model_facts import ConfigObject, ModelFacts
 from specpreflight.engines.sglang.server_args.state import ServerArgs, Unknowable
 from specpreflight.engines.source.evaluator import Evaluator
-from specpreflight.engines.source.objects import deep_copy
 from specpreflight.engines.source.values import (
     Dtype,
     External,
@@ -25,6 +24,7 @@ from specpreflight.engines.source.values import (
     Opaque,
     Raised,
     Undecided,
+    deep_copy,
 )
 from specpreflight.models.checkpoint import Checkpoint
 from specpreflight.models.finding import Origin, Stage, Value

@@ -1,4 +1,4 @@
-"""Stands in for configuration classes that a checkpoint brings along as code, which is never run."""
+"""Stands in for configuration classes that a checkpoint brings along as code; it is never run."""
 
 from __future__ import annotations
 

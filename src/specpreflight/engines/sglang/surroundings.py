@@ -9,8 +9,16 @@ from typing import TYPE_CHECKING, Any
 from packaging.version import Version
 
 from specpreflight.engines.sglang.facts import UNKNOWN, EnvironmentVariable
-from specpreflight.engines.source.objects import FieldSpec, Special, deep_copy, signature
-from specpreflight.engines.source.values import Dtype, External, Opaque, raised
+from specpreflight.engines.source.builtin_functions import signature
+from specpreflight.engines.source.values import (
+    Dtype,
+    External,
+    FieldSpec,
+    Opaque,
+    Special,
+    deep_copy,
+    raised,
+)
 
 if TYPE_CHECKING:
     from specpreflight.engines.source.evaluator import Evaluator

@@ -7,8 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from specpreflight.engines.sglang.config_printing import ConfigPrinter
-from specpreflight.engines.source.objects import Special, deep_copy
-from specpreflight.engines.source.values import Class, External, Opaque, raised
+from specpreflight.engines.source.values import Class, External, Opaque, Special, deep_copy, raised
 from specpreflight.models.checkpoint import Checkpoint
 
 if TYPE_CHECKING:

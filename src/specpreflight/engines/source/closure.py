@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Iterator
 
-from specpreflight.engines.source.modules import Definition, Module, Sources
+from specpreflight.engines.source.modules import Definition, Module, Sources, origin_of
 
 #: What a definition is: module, key.
 Place = tuple[str, str]
@@ -62,7 +62,7 @@ class Closure:
             statement = definition.statements[0]
             if isinstance(statement, ast.ImportFrom):
                 yield f"{parent}.*"
-                yield f"{absolute_origin(statement, module)}.{name}"
+                yield f"{origin_of(statement, module)}.{name}"
 
     def _definitions(self, dotted: str) -> Iterator[tuple[Module, Definition]]:
         parent, _, name = dotted.rpartition(".")
@@ -85,14 +85,5 @@ def _mentioned(definition: Definition, module: Module) -> Iterable[str]:
             elif isinstance(node, ast.Import):
                 yield from (alias.name for alias in node.names)
             elif isinstance(node, ast.ImportFrom):
-                origin = absolute_origin(node, module)
+                origin = origin_of(node, module)
                 yield from (f"{origin}.{alias.name}" for alias in node.names)
-
-
-def absolute_origin(node: ast.ImportFrom, module: Module) -> str:
-    """Return the dotted name of the module that a `from … import` names."""
-    if not node.level:
-        return node.module or ""
-    parts = module.package.split(".")
-    base = ".".join(parts[: len(parts) - node.level + 1])
-    return f"{base}.{node.module or ''}".rstrip(".")

@@ -214,6 +214,15 @@ def bound_names(statement: ast.stmt) -> Iterator[str]:
             return
 
 
+def origin_of(node: ast.ImportFrom, module: Module) -> str:
+    """Return the dotted name of the module that a `from … import` names."""
+    if not node.level:
+        return node.module or ""
+    parts = module.package.split(".")
+    base = ".".join(parts[: len(parts) - node.level + 1])
+    return f"{base}.{node.module or ''}".rstrip(".")
+
+
 class TreeSources:
     """Modules of an unpacked wheel, a checkout or site-packages: package → folder above it."""
 

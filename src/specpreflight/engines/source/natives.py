@@ -18,7 +18,8 @@ from specpreflight.engines.source.values import (
 )
 
 _PLAIN = (
-    type(None), bool, int, float, str, bytes, list, dict, tuple, set, frozenset, Dtype, slice, range,
+    type(None), bool, int, float, str, bytes, list, dict, tuple, set, frozenset, Dtype, slice,
+    range,
 )  # fmt: skip
 
 #: Built-in functions that only compute; those that see objects are in `objects.py`.

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import ast
-import copy
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from specpreflight.engines.source.modules import Definition, Module
-from specpreflight.engines.source.natives import BUILTINS, is_plain, plain_attribute
+from specpreflight.engines.source.natives import is_plain, plain_attribute
+from specpreflight.engines.source.parts import Parts
 from specpreflight.engines.source.strict import (
     class_validators,
-    fields,
     initialise_dataclass,
     is_dataclass,
     validate_field,
 )
 from specpreflight.engines.source.values import (
     Class,
-    Dtype,
+    DataclassConstructor,
     External,
+    FieldSpec,
+    Frame,
     Function,
     Instance,
     Method,
@@ -31,23 +31,15 @@ from specpreflight.engines.source.values import (
 )
 
 if TYPE_CHECKING:
-    from specpreflight.engines.source.evaluator import Evaluator, Frame
+    from specpreflight.engines.source.evaluator import Evaluator
 
 _ABSENT: Any = object()
 
 _OURS = (Function, Method, Class, External, Opaque)
 
 
-class Objects:
+class Objects(Parts):
     """The part of the evaluator that knows classes; mixed into `Evaluator`."""
-
-    if TYPE_CHECKING:
-        known: Mapping[str, Any]
-
-        def value(self, node: ast.expr, frame: Frame) -> Any: ...
-        def call(self, target: Any, args: list[Any], kwargs: dict[str, Any]) -> Any: ...
-        def statement(self, node: ast.stmt, frame: Frame) -> None: ...
-        def iterate(self, value: Any) -> list[Any]: ...
 
     # definitions
 
@@ -100,15 +92,11 @@ class Objects:
         return found
 
     def _body_value(self, cls: Class, name: str) -> Any:
-        from specpreflight.engines.source.evaluator import Frame
-
         statement = cls.body[name]
         value = self.value(statement, Frame(cls.module, cls.name, {}, cls))
         return self.field_default(value)
 
     def _method(self, cls: Class, name: str) -> Any:
-        from specpreflight.engines.source.evaluator import Frame
-
         found: Any = _ABSENT
         for statement in cls.methods[name].statements:
             assert isinstance(statement, ast.FunctionDef)
@@ -160,7 +148,7 @@ class Objects:
         if isinstance(subject, External):
             return subject.attribute(self._evaluator(), name)
         if isinstance(subject, Module):
-            return self.module_attribute(subject, name)
+            return self.module_name(subject, name)
         if isinstance(subject, (Function, Method)):
             return _function_attribute(subject, name)
         if isinstance(subject, type) and is_plain(name):
@@ -171,10 +159,6 @@ class Objects:
         """Return an attribute of something unknown."""
         dotted = f"{subject.name}.{name}"
         return self.known.get(dotted, Opaque(dotted))
-
-    def module_attribute(self, module: Any, name: str) -> Any:
-        """Return a name of a module."""
-        raise NotImplementedError
 
     def _instance_attribute(self, subject: Instance, name: str) -> Any:
         name = self.alias(subject.cls, name)
@@ -283,7 +267,7 @@ class Objects:
             return False
         if isinstance(subject, Opaque):
             return Opaque(f"hasattr({subject!r}, {name!r})")
-        return not _is_guess(subject, name, found)
+        return not is_guess(subject, name, found)
 
     # construction
 
@@ -317,22 +301,6 @@ class Objects:
         return self
 
 
-class FieldSpec:
-    """A dataclass field written as a call: its default and its own validators."""
-
-    def __init__(self, default: Any, factory: Any, validators: list[Any]) -> None:
-        self.default = default
-        self.factory = factory
-        self.validators = validators
-
-
-class DataclassConstructor(External):
-    """`Class.__init__` where `dataclass` makes it."""
-
-    def __init__(self, cls: Class) -> None:
-        self.cls = cls
-
-
 class _ConstructorOf(External):
     """`super().__init__` where no class above defines one by name."""
 
@@ -344,152 +312,12 @@ class _ConstructorOf(External):
         evaluator.initialise(self._order, self._subject, args, kwargs)
 
 
-class Special(External):
-    """A built-in function that needs the evaluator."""
-
-    def __init__(self, function: Callable[[Evaluator, list[Any], dict[str, Any]], Any]) -> None:
-        self._function = function
-
-    def evaluate(self, evaluator: Evaluator, args: list[Any], kwargs: dict[str, Any]) -> Any:
-        return self._function(evaluator, args, kwargs)
-
-
 def _function_attribute(subject: Function | Method, name: str) -> Any:
     if name == "__name__":
         return subject.name
     if name == "__func__" and isinstance(subject, Method):
         return subject.function
     return Opaque(f"function.{name}")
-
-
-def _class_method(evaluator: Evaluator, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    function = args[0]
-    return replace(function, kind="classmethod") if isinstance(function, Function) else function
-
-
-def _getattr(evaluator: Evaluator, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    subject, name, *default = args
-    if isinstance(name, Opaque):
-        return Opaque("getattr()")
-    try:
-        found = evaluator.get_attribute(subject, name)
-    except Raised as error:
-        if default and "AttributeError" in error.bases:
-            return default[0]
-        raise
-    return default[0] if default and _is_guess(subject, name, found) else found
-
-
-def _is_instance(evaluator: Evaluator, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    value, kinds = args
-    if isinstance(value, Opaque):
-        return Opaque("isinstance()")
-    return any(_is_a(value, kind) for kind in (kinds if isinstance(kinds, tuple) else (kinds,)))
-
-
-def _is_a(value: Any, kind: Any) -> bool:
-    if isinstance(kind, Class):
-        return isinstance(value, Instance) and kind in value.cls.order
-    if isinstance(kind, type):
-        return isinstance(value, kind)
-    return False
-
-
-def _is_subclass(evaluator: Evaluator, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    value, kind = args
-    return isinstance(value, Class) and kind in value.order
-
-
-def _vars(evaluator: Evaluator, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    subject = args[0]
-    return subject.attributes if isinstance(subject, Instance) else Opaque("vars()")
-
-
-def _type(evaluator: Evaluator, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    subject = args[0]
-    if isinstance(subject, Instance):
-        return subject.cls
-    return subject if isinstance(subject, Opaque) else type(subject)
-
-
-def _callable(evaluator: Evaluator, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    subject = args[0]
-    return isinstance(subject, (Function, Method, Class)) or callable(subject)
-
-
-class Signature(External):
-    """What `inspect.signature` gives; only the names of the parameters are known."""
-
-    def __init__(self, names: list[str]) -> None:
-        self._names = names
-
-    def attribute(self, evaluator: Evaluator, name: str) -> Any:
-        """Return the parameters by name."""
-        return dict.fromkeys(self._names) if name == "parameters" else Opaque(f"signature.{name}")
-
-
-def signature(evaluator: Evaluator, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    """Return `inspect.signature(function)`."""
-    function = args[0]
-    if isinstance(function, DataclassConstructor):
-        return Signature(["self", *(field.name for field in fields(function.cls))])
-    if isinstance(function, Function):
-        spec = function.node.args
-        extra = [argument for argument in (spec.vararg, spec.kwarg) if argument is not None]
-        everything = [*spec.posonlyargs, *spec.args, *spec.kwonlyargs, *extra]
-        return Signature([argument.arg for argument in everything])
-    return Opaque("inspect.signature()")
-
-
-def _filter(evaluator: Evaluator, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    test, items = args
-    return [item for item in evaluator.iterate(items) if _keeps(evaluator, test, item)]
-
-
-def _keeps(evaluator: Evaluator, test: Any, item: Any) -> bool:
-    return bool(item if test is None else evaluator.truth(evaluator.call(test, [item], {})))
-
-
-def _map(evaluator: Evaluator, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    return [evaluator.call(args[0], [item], {}) for item in evaluator.iterate(args[1])]
-
-
-def _set(evaluator: Evaluator, args: list[Any], kwargs: dict[str, Any]) -> None:
-    evaluator.set_attribute(args[0], args[1], args[2])
-
-
-def _has(evaluator: Evaluator, args: list[Any], kwargs: dict[str, Any]) -> Any:
-    return evaluator.has_attribute(args[0], args[1])
-
-
-def deep_copy(value: Any) -> Any:
-    """Return `copy.deepcopy(value)`; classes and functions stay what they are."""
-    if isinstance(value, Instance):
-        return Instance(value.cls, {k: deep_copy(v) for k, v in value.attributes.items()})
-    if isinstance(value, dict):
-        return {key: deep_copy(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return type(value)(deep_copy(item) for item in value)
-    return copy.copy(value) if isinstance(value, set) else value
-
-
-BUILTINS.update(
-    {
-        "getattr": Special(_getattr),
-        "setattr": Special(_set),
-        "hasattr": Special(_has),
-        "isinstance": Special(_is_instance),
-        "issubclass": Special(_is_subclass),
-        "vars": Special(_vars),
-        "type": Special(_type),
-        "callable": Special(_callable),
-        "classmethod": Special(_class_method),
-        "filter": Special(_filter),
-        "map": Special(_map),
-        "int": int,
-        "object": object,
-    }
-)
 
 
 def _merge(bases: list[Class]) -> Iterator[Class]:
@@ -524,7 +352,7 @@ def _inherits_unknown(cls: Class) -> bool:
 _HARMLESS_BASES = frozenset({"PushToHubMixin", "ABC", "object", "Protocol", "Generic"})
 
 
-def _is_guess(subject: Any, name: str, found: Any) -> bool:
+def is_guess(subject: Any, name: str, found: Any) -> bool:
     """Return whether an attribute would have to come from a base class that is not at hand.
 
     Code that asks with a default (`hasattr`, three-argument `getattr`) is told that it is absent.
@@ -534,6 +362,3 @@ def _is_guess(subject: Any, name: str, found: Any) -> bool:
         and isinstance(found, Opaque)
         and found.name == f"{subject.cls.name}.{name}"
     )
-
-
-__all__ = ["Dtype", "FieldSpec", "Objects", "Special", "deep_copy"]

@@ -10,9 +10,19 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
-from specpreflight.engines.source.values import Class, Function, Instance, Opaque, Raised, raised
+from specpreflight.engines.source.values import (
+    Class,
+    FieldSpec,
+    Frame,
+    Function,
+    Instance,
+    Opaque,
+    Raised,
+    deep_copy,
+    raised,
+)
 
 if TYPE_CHECKING:
     from specpreflight.engines.source.evaluator import Evaluator
@@ -61,8 +71,6 @@ def initialise_dataclass(
 
 
 def _default(evaluator: Evaluator, field: Field) -> Any:
-    from specpreflight.engines.source.evaluator import Frame
-    from specpreflight.engines.source.objects import FieldSpec, deep_copy
 
     assert field.default is not None
     value = evaluator.value(
@@ -134,7 +142,7 @@ def _validate(evaluator: Evaluator, cls: Class, subject: Instance) -> None:
 
 
 def validate_field(evaluator: Evaluator, cls: Class, name: str, value: Any) -> None:
-    """Check a value against the declared type of a field; classes without `@strict` check nothing."""
+    """Check a value against a field's declared type; classes without `@strict` check nothing."""
     if cls.strict is None:
         return
     field = _fields_by_name(cls.strict).get(name)
@@ -162,8 +170,6 @@ def _fields_by_name(cls: Class) -> dict[str, Field]:
 
 
 def _run_validators(evaluator: Evaluator, field: Field, value: Any) -> None:
-    from specpreflight.engines.source.evaluator import Frame
-    from specpreflight.engines.source.objects import FieldSpec
 
     if isinstance(field.default, ast.Call):
         spec = evaluator.value(
@@ -254,8 +260,7 @@ def _check_items(
     if not isinstance(value, wanted):
         label = "a list" if kind == "list" else "a Sequence"
         raise _mismatch(f"Field '{name}' expected {label}, got {type(value).__name__}")
-    items: list[Any] = list(value)
-    for index, item in enumerate(items):
+    for index, item in enumerate(cast(list[Any], value)):
         try:
             check_type(evaluator, field, f"{name}[{index}]", item, arguments[0])
         except Raised as error:
@@ -317,7 +322,6 @@ def _check_instance(name: str, value: Any, kind: type) -> None:
 
 
 def _kind(evaluator: Evaluator, field: Field, annotation: ast.expr) -> Any:
-    from specpreflight.engines.source.evaluator import Frame
 
     return evaluator.value(annotation, Frame(field.owner.module, field.owner.name, {}, field.owner))
 

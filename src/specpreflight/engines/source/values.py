@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Mapping
+import copy
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,7 @@ class Undecided(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Opaque:
-    """A value that is not known, and where it would have come from (`torch.cuda.is_available()`)."""
+    """A value that is not known; `name` says where it would have come from (`torch.cuda()`)."""
 
     name: str
 
@@ -212,3 +213,52 @@ def raised_by_python(error: Exception) -> Raised:
     """Return what an operation on plain data raised, as if the evaluated code had raised it."""
     message = str(error)
     return Raised(type(error).__name__, message, exception_bases(type(error).__name__))
+
+
+@dataclass(slots=True)
+class Frame:
+    """One call: its names, and where they are looked up next."""
+
+    module: Module
+    function: str
+    names: dict[str, Any]
+    owner: Class | None = None
+    outer: Mapping[str, Any] = field(default_factory=dict)
+
+
+class FieldSpec:
+    """A dataclass field written as a call: its default and its own validators."""
+
+    def __init__(self, default: Any, factory: Any, validators: list[Any]) -> None:
+        self.default = default
+        self.factory = factory
+        self.validators = validators
+
+
+class DataclassConstructor(External):
+    """`Class.__init__` where `dataclass` makes it."""
+
+    def __init__(self, cls: Class) -> None:
+        self.cls = cls
+
+
+class Special(External):
+    """A built-in function that needs the evaluator."""
+
+    def __init__(self, function: Callable[[Evaluator, list[Any], dict[str, Any]], Any]) -> None:
+        self._function = function
+
+    def evaluate(self, evaluator: Evaluator, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """Call the function."""
+        return self._function(evaluator, args, kwargs)
+
+
+def deep_copy(value: Any) -> Any:
+    """Return `copy.deepcopy(value)`; classes and functions stay what they are."""
+    if isinstance(value, Instance):
+        return Instance(value.cls, {k: deep_copy(v) for k, v in value.attributes.items()})
+    if isinstance(value, dict):
+        return {key: deep_copy(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(deep_copy(item) for item in value)
+    return copy.copy(value) if isinstance(value, set) else value
