@@ -148,3 +148,11 @@ def test_report_is_the_same_in_text(run: Callable[..., Any], kimi: Path) -> None
 def test_json_output_is_deterministic(run: Callable[..., Any], kimi: Path) -> None:
     runs = {json.dumps(check(run, kimi, "0.5.11", *JSON).data) for _ in range(2)}
     assert len(runs) == 1
+
+
+def test_the_next_step_goes_from_report_to_diff_to_fix(run: Callable[..., Any], kimi: Path) -> None:
+    last = check(run, kimi, "0.5.11", "--no-env").stdout.splitlines()[-1]
+    assert " --diff -- --speculative-algorithm" in last
+    last = check(run, kimi, "0.5.11", "--no-env", "--diff").stderr.splitlines()[-1]
+    assert " --fix -- --speculative-algorithm" in last
+    assert "--diff" not in last
