@@ -107,6 +107,12 @@ def test_the_model_stands_first_or_after_its_flag() -> None:
     assert values("0.20.2", "--model", "T")["model"] == "T"
 
 
+def test_the_first_release_hands_the_text_to_json_itself() -> None:
+    assert values("0.10.0", "--speculative-config", WORD)["speculative_config"] == EAGLE3
+    [message] = problems("0.10.0", "--speculative-config", "{a: 1}")
+    assert message == "argument --speculative-config: invalid loads value: '{a: 1}'"
+
+
 def test_an_old_flag_is_not_known_any_more() -> None:
     assert problems("0.20.2", "--num-lookahead-slots", "4")
 

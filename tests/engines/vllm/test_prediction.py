@@ -167,8 +167,17 @@ def test_no_speculation_is_a_launch_too(tmp_path: Path) -> None:
     assert got.value("method") is None
 
 
-@pytest.mark.parametrize("version", ["0.10.0", "0.10.1", "0.15.0", "0.21.0", "0.26.0", "0.30.0"])
+def test_a_name_that_wrapping_made_is_looked_up_at_loading(tmp_path: Path) -> None:
+    """In 0.10.0 `Eagle3` is put before every name, and nobody looks before the weights."""
+    got = resolve(tmp_path, "0.10.0")
+    assert got.value("draft_architecture") == "Eagle3LlamaForCausalLMEagle3"
+    assert [(event.topic, event.stage.value) for event in got.events] == [
+        ("architecture.draft-unregistered", "weights")
+    ]
+
+
+@pytest.mark.parametrize("version", ["0.10.1", "0.15.0", "0.21.0", "0.26.0", "0.30.0"])
 def test_releases_between_the_recorded_ones_are_predicted(tmp_path: Path, version: str) -> None:
     got = resolve(tmp_path, version)
-    assert got.value("draft_architecture") in ("LlamaForCausalLMEagle3", None)
+    assert got.value("draft_architecture") == "LlamaForCausalLMEagle3"
     assert got.value("context_length") == 131072

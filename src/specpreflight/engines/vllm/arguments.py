@@ -86,6 +86,7 @@ def _json_or_text(text: str) -> Any:
 def _converters(knowledge: Knowledge) -> dict[str, tuple[str, Callable[[str], Any]]]:
     return {
         "json": ("loads", _optional_json),
+        "json.loads": ("loads", json.loads),
         "json_or_str": ("union_dict_and_str", _json_or_text),
         "human_readable_int": ("human_readable_int", human_readable_int),
         "human_readable_int_or_auto": ("human_readable_int_or_auto", _human_readable_int_or_auto),

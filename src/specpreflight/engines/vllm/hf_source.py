@@ -20,9 +20,8 @@ from specpreflight.engines.sglang.transformers_names import (
 )
 from specpreflight.engines.source.bundle import BundledSources, JoinedSources
 from specpreflight.engines.source.evaluator import Evaluator
-from specpreflight.engines.source.values import Special
 from specpreflight.engines.source.strict import fields
-from specpreflight.engines.source.values import Class, External, Opaque, raised
+from specpreflight.engines.source.values import Class, External, Opaque, Special, raised
 from specpreflight.engines.vllm.knowledge import Knowledge
 from specpreflight.models.checkpoint import Checkpoint
 

@@ -40,6 +40,8 @@ def foresee(
     if draft is None or not found.has_draft:
         return
     layers = read_aux_layers(draft, knowledge, runner)
+    if not _has_class(record, knowledge, draft):
+        return
     _check_draft_model(record, knowledge, options, draft, found, runner)
     pairing.check_backend(record, knowledge, options, target, draft, found, runner)
     pairing.check_cache_pages(record, knowledge, options, target, draft)
@@ -50,6 +52,29 @@ def foresee(
     _check_aux_layers(record, target, draft, found, layers, runner)
     _check_rotary_table(record, knowledge, target, draft, found, runner)
     _check_overrides(record, options, target, draft)
+
+
+def _has_class(record: Record, knowledge: Knowledge, draft: Model) -> bool:
+    """Restate the look-up of the draft's class at loading, under the name that wrapping gave it.
+
+    Releases that look it up while they build the config have refused it by then.
+    """
+    names = draft.architectures
+    if any(name in knowledge.architectures for name in names):
+        return True
+    topic = "architecture.draft-unregistered"
+    if all(event.topic != topic for event in record.events):
+        record.add(
+            topic,
+            Outcome.CRASHES,
+            Stage.WEIGHTS,
+            f"vLLM {knowledge.version} has no class `{names[0] if names else None}` for the draft",
+            text=f"Model architectures {names} are not supported for now.",
+            source="model_executor/models/registry.py:_raise_for_unsupported",
+            values=(draft.value("architectures"),),
+            facts={"architectures": names},
+        )
+    return False
 
 
 def _check_draft_model(
