@@ -177,11 +177,13 @@ def _read(
 
 
 def _read_environment(launch: Launch) -> Launch:
-    """Add what rules ask about variables: NCCL's reading of its own, the names the engine knows.
+    """Add what rules ask about variables and files that flags name.
 
-    Where the launch touches neither, nothing is read.
+    Those are NCCL's reading of its own, the names the engine knows, the token map. What the launch
+    does not touch is not read, nor is a file that lies in a container.
     """
     facts = dict(launch.facts)
+    in_container = getattr(facts.get("command"), "image", None) is not None
     if "nccl" not in facts and (
         launch.hardware != Hardware()
         or any(name[:5].upper() == "NCCL_" for name in launch.environment)
@@ -189,7 +191,6 @@ def _read_environment(launch: Launch) -> Launch:
         from specpreflight.engines.nccl.launch import read_launch
         from specpreflight.sources.installed_nccl import find_installed_nccl
 
-        in_container = getattr(facts.get("command"), "image", None) is not None
         facts["nccl"] = read_launch(
             launch,
             wanted=facts.get("nccl_release"),
@@ -198,6 +199,11 @@ def _read_environment(launch: Launch) -> Launch:
     if any(name.startswith(_ENGINE_PREFIXES) for name in launch.environment):
         engine = find_engine(launch.engine.name)
         facts.setdefault("engine_variables", engine.known_variables(launch.engine))
+    token_map = launch.flags.get("speculative-token-map")
+    if isinstance(token_map, str) and not in_container:
+        from specpreflight.sources.token_map import read_token_map
+
+        facts.setdefault("token_map", read_token_map(token_map))
     return replace(launch, facts=facts)
 
 

@@ -105,6 +105,7 @@ _RULES: Mapping[str, When] = {
     "architecture.dflash_layers_guessed": ALWAYS,
     "vocabulary.vocab_size_differs": ALWAYS,
     "vocabulary.standalone_vocabulary_differs": ALWAYS,
+    "vocabulary.token_map_unfit": fact("token_map"),
     "vocabulary.vllm_vocabulary_differs": on(
         "vocabulary.draft-differs", "vocabulary.head-not-shared"
     ),
