@@ -110,6 +110,18 @@ def test_what_depends_on_run_time_is_unknown(tmp_path, expression):
     assert flag.choices is UNKNOWN
 
 
+def test_fields_are_registered_in_the_order_of_the_constructor(tmp_path):
+    order = 'POSITIONAL_FIELD_ORDER = ("capacity", "model_path", "not_there", "kind")\n'
+    tree = write_tree(tmp_path, {**FIELDS_STYLE, "srt/arg_groups/field_order.py": order})
+    assert [*read_flags(tree)][:5] == [
+        "--capacity",
+        "--model-path",
+        "--kind",
+        "--speculative-algorithm",
+        "--speculative-num-steps",
+    ]
+
+
 def test_choices_are_followed_through_star_imports(tmp_path):
     files = {
         "srt/utils/__init__.py": "from sglang.srt.utils.common import *\n",

@@ -59,12 +59,23 @@ class _FlagReader:
         self._add(option, module, local)
 
     def _add_annotations(self, module: Module) -> None:
-        for owner, class_ in self._field_classes(module):
-            for statement in class_.body:
-                if isinstance(statement, ast.AnnAssign):
-                    option = annotated_option(statement, owner, self.evaluator)
-                    if option is not None:
-                        self._add(option, owner, {})
+        """Register the annotated fields, in the order of the constructor (0.5.20 and later)."""
+        found = [
+            (option, owner)
+            for owner, class_ in self._field_classes(module)
+            for statement in class_.body
+            if isinstance(statement, ast.AnnAssign)
+            and (option := annotated_option(statement, owner, self.evaluator)) is not None
+        ]
+        order = self.tree.at("srt/arg_groups/field_order.py")
+        fields: Any = UNKNOWN
+        if order is not None:
+            fields = self.evaluator.evaluate(ast.Name("POSITIONAL_FIELD_ORDER"), order)
+        if fields is not UNKNOWN:
+            positions = {field: position for position, field in enumerate(fields)}
+            found.sort(key=lambda pair: positions.get(pair[0].known["dest"], len(positions)))
+        for option, owner in found:
+            self._add(option, owner, {})
 
     def _field_classes(self, module: Module) -> Iterator[tuple[Module, ast.ClassDef]]:
         """Yield the classes whose annotations are options."""
