@@ -139,6 +139,8 @@ _RULES: Mapping[str, When] = {
     "files.files_unreadable": ALWAYS,
     "files.names_differ_in_case": ALWAYS,
     "files.remote_code_missing": ALWAYS,
+    "launch.words_lost": fact("command"),
+    "launch.variable_not_exported": fact("command"),
     "launch.arguments_not_understood": on("arguments.not-parsed", "arguments.parse"),
     "launch.algorithm_unknown": on("arguments.unknown-algorithm", "arguments.algorithm-device"),
     "launch.step_counts_contradict": ALWAYS,
