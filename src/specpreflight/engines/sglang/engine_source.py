@@ -177,6 +177,8 @@ class EngineSource(Evaluator):
 
     def find(self, dotted: str) -> Any:
         """Return what a dotted name stands for."""
+        if dotted == "transformers.models.auto.AutoConfig":
+            dotted = "transformers.AutoConfig"
         if dotted.startswith("transformers.") and dotted.count(".") == 1:
             if dotted in self.known:
                 return self.known[dotted]

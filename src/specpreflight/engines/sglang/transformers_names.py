@@ -256,6 +256,7 @@ def transformers_names(
     return {
         **printers,
         f"{_AUTO}.CONFIG_MAPPING": mapping,
+        "transformers.models.auto.CONFIG_MAPPING": mapping,
         "transformers.configuration_utils.PretrainedConfig._get_config_dict": read,
         "transformers.configuration_utils.PreTrainedConfig._get_config_dict": read,
         "transformers.configuration_utils.resolve_revision": lambda *_, **__: None,

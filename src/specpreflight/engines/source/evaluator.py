@@ -48,6 +48,7 @@ class Evaluator(Statements):
         self.absent = absent
         self.log: list[tuple[str, str]] = []
         self.doubts: list[str] = []
+        self.classes: list[Class] = []
         self._depth = 0
 
     # names

@@ -8,6 +8,7 @@ neighbours, and a check parses only what it evaluates.
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -17,9 +18,16 @@ from pathlib import Path
 from typing import Protocol
 
 
+#: An import of one name, as `ast.unparse` writes it; more than half of all definitions.
+_IMPORT = re.compile(r"from (\.*)([\w.]*) import (\w+)(?: as (\w+))?")
+
+
 @cache
 def _parse(text: str) -> list[ast.stmt]:
     """Parse a definition once a process: a launch is predicted for several machines."""
+    if match := _IMPORT.fullmatch(text):
+        dots, module, name, other = match.groups()
+        return [ast.ImportFrom(module or None, [ast.alias(name, other)], len(dots))]
     return ast.parse(text).body
 
 

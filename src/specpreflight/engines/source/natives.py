@@ -45,11 +45,9 @@ def call_python(function: Callable[..., Any], args: list[Any], kwargs: dict[str,
 
     An unknown argument makes the result unknown.
     """
-    if any(isinstance(argument, Opaque) for argument in (*args, *kwargs.values())) and not getattr(
-        function, "takes_unknown", function in _CONTAINER_METHODS
-    ):
-        name = getattr(function, "__name__", repr(function))
-        return Opaque(f"{name}()")
+    for argument in (*args, *kwargs.values()):
+        if type(argument) is Opaque and not getattr(function, "takes_unknown", False):
+            return Opaque(f"{getattr(function, '__name__', repr(function))}()")
     try:
         result = function(*args, **kwargs)
         return list(result) if isinstance(result, _LAZY) else result
@@ -59,9 +57,6 @@ def call_python(function: Callable[..., Any], args: list[Any], kwargs: dict[str,
         return Opaque(f"{getattr(function, '__name__', repr(function))}()")
     except Exception as error:
         raise raised_by_python(error) from error
-
-
-_CONTAINER_METHODS: frozenset[Any] = frozenset()
 
 
 def plain_attribute(value: Any, name: str) -> Any:

@@ -68,6 +68,7 @@ class Objects(Parts):
             if isinstance(inner, ast.FunctionDef):
                 methods[inner.name] = Definition(inner.name, parsed=[inner])
         cls = Class(node.name, node, frame.module, bases, methods)
+        self.classes.append(cls)
         cls.order = (cls, *_merge([base for base in bases if isinstance(base, Class)]))
         return cls
 
@@ -86,7 +87,7 @@ class Objects(Parts):
             return _ABSENT
         cls.attributes[name] = found
         if isinstance(found, Instance):
-            named = self.look_up(found.cls.order, "__set_name__")
+            named = self.inherited(found.cls, "__set_name__")
             if isinstance(named, Function):
                 self.call(named, [found, cls, name], {})
         return found
@@ -110,6 +111,12 @@ class Objects(Parts):
     def field_default(self, value: Any) -> Any:
         """Return the default of a dataclass field that is written as `field(default=…)`."""
         return value.default if isinstance(value, FieldSpec) else value
+
+    def inherited(self, cls: Class, name: str) -> Any:
+        """Return what `cls` or one of its bases binds `name` to, or `_ABSENT`."""
+        if name not in cls.found:
+            cls.found[name] = self.look_up(cls.order, name)
+        return cls.found[name]
 
     def look_up(self, order: tuple[Any, ...], name: str) -> Any:
         """Return the first definition of `name` in an order of classes, or `_ABSENT`."""
@@ -166,13 +173,13 @@ class Objects(Parts):
             return subject.cls
         if name == "__dict__":
             return subject.attributes
-        found = self.look_up(subject.cls.order, name)
+        found = self.inherited(subject.cls, name)
         if isinstance(found, Function) and found.kind == "property":
             return self.call(found, [subject], {})
         if name in subject.attributes:
             return subject.attributes[name]
         if found is _ABSENT:
-            fallback = self.look_up(subject.cls.order, "__getattr__")
+            fallback = self.inherited(subject.cls, "__getattr__")
             if isinstance(fallback, Function):
                 return self.call(fallback, [subject, name], {})
             if _inherits_unknown(subject.cls):
@@ -219,11 +226,13 @@ class Objects(Parts):
         if isinstance(subject, Class):
             subject.attributes[name] = value
             subject.lacks.discard(name)
+            for known in self.classes:
+                known.found.clear()
         if not isinstance(subject, Instance):
             return
         validate_field(self._evaluator(), subject.cls, name, value)
         name = self.alias(subject.cls, name)
-        found = self.look_up(subject.cls.order, name)
+        found = self.inherited(subject.cls, name)
         if isinstance(found, Function) and found.kind == "property":
             if found.setter is None:
                 raise raised(

@@ -25,6 +25,7 @@ class Parts(ABC):
         absent: packages that are not installed.
         log: `(level, text)` of the messages that the code would log.
         doubts: places where something unknown decided.
+        classes: all classes that were defined.
     """
 
     sources: Sources
@@ -32,6 +33,7 @@ class Parts(ABC):
     absent: frozenset[str]
     log: list[tuple[str, str]]
     doubts: list[str]
+    classes: list[Class]
 
     @abstractmethod
     def value(self, node: ast.expr, frame: Frame) -> Any:

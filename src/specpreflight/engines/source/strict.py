@@ -60,7 +60,7 @@ def initialise_dataclass(
         else:
             evaluator.set_attribute(subject, field.name, _default(evaluator, field))
     rest = {name: value for name, value in kwargs.items() if name not in names}
-    found = evaluator.look_up(subject.cls.order, "__post_init__")
+    found = evaluator.inherited(subject.cls, "__post_init__")
     if isinstance(found, Function):
         evaluator.call(found, [subject], rest)
     else:

@@ -65,7 +65,8 @@ class Class:
     """A class of the evaluated source; its body is evaluated name by name, when asked for.
 
     `node` is the class without its methods, which are in `methods`. `aliases` is its attribute
-    map once it was looked at; `lacks` names attributes that it was found not to define itself.
+    map once it was looked at; `lacks` names attributes that it was found not to define itself,
+    `found` keeps what was looked up in it and its bases.
     """
 
     name: str
@@ -77,6 +78,7 @@ class Class:
     order: tuple[Any, ...] = ()
     aliases: Mapping[str, Any] | None = None
     lacks: set[str] = field(default_factory=set)
+    found: dict[str, Any] = field(default_factory=dict)
 
     @cached_property
     def decorators(self) -> tuple[str, ...]:
