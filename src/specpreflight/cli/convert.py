@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import click
@@ -10,6 +14,7 @@ import click
 from specpreflight.errors import UsageError
 
 if TYPE_CHECKING:
+    from specpreflight.models.checkpoint import Checkpoint
     from specpreflight.models.weights import LoaderReport
 
 
@@ -38,6 +43,7 @@ def convert(
 
     The data bytes stay the same, DRAFT is only read, OUT must not exist. The renaming is one under
     which the restated loader takes more of the checkpoint; without such a one nothing is written.
+    The config of an EAGLE-3 draft in speculators' layout is restated, where SGLang computes the same.
 
     \b
       specpreflight convert DRAFT OUT --for sglang@0.5.11
@@ -48,11 +54,45 @@ def convert(
     checkpoint, _, report, _ = trace_loader(draft, target, engine, algorithm)
     if checkpoint.directory is None:
         raise UsageError(f"{draft}: is not a local directory")
-    _require_renaming(draft, report)
-    written = convert_checkpoint(checkpoint.directory, out, report.renaming)
-    _, _, after, _ = trace_loader(str(out), target, engine, algorithm)
+    config = _flat_config(checkpoint, target)
+    if config is None:
+        _require_renaming(draft, report)
+    else:
+        with _under_another_config(checkpoint.directory, config) as place:
+            _, _, report, _ = trace_loader(str(place), target, engine, algorithm)
+    written = convert_checkpoint(checkpoint.directory, out, report.renaming, config)
+    _, _, after, stopped = trace_loader(str(out), target, engine, algorithm)
+    if config is not None:
+        click.echo("config.json: from speculators' layout to the one that SGLang reads")
     click.echo(render_conversion(out, report, after, written), nl=False)
-    ctx.exit(int(after.error is not None or bool(after.lost)))
+    if stopped is not None:
+        click.echo(f"it stops: {stopped}")
+    ctx.exit(int(stopped is not None or after.error is not None or bool(after.lost)))
+
+
+def _flat_config(checkpoint: Checkpoint, target: str | None) -> bytes | None:
+    """Return the config that SGLang reads in place of speculators' own; `None` for other drafts."""
+    from specpreflight.fixes.speculators import flatten_config, is_speculators
+    from specpreflight.models.draft_format import first_architecture
+    from specpreflight.sources.checkpoint import read_checkpoint
+
+    root = checkpoint.config.root
+    if not is_speculators(root):
+        return None
+    architecture = None if target is None else first_architecture(read_checkpoint("target", target))
+    return json.dumps(flatten_config(root, architecture), indent=2).encode() + b"\n"
+
+
+@contextmanager
+def _under_another_config(directory: Path, config: bytes) -> Iterator[Path]:
+    """Give a directory with links to a checkpoint's weights and another config."""
+    with TemporaryDirectory(prefix="specpreflight-") as name:
+        place = Path(name)
+        for entry in directory.iterdir():
+            if entry.is_file() and entry.name != "config.json":
+                (place / entry.name).symlink_to(entry.resolve())
+        (place / "config.json").write_bytes(config)
+        yield place
 
 
 def _require_renaming(draft: str, report: LoaderReport) -> None:
@@ -73,9 +113,12 @@ def render_conversion(
     out: Path, before: LoaderReport, after: LoaderReport, written: tuple[str, ...]
 ) -> str:
     """Return the report: each renaming, and what the loader says of the copy."""
-    width = max(len(old) for old in before.renaming)
+    width = max(map(len, before.renaming), default=0)
     lines = [f"{old.ljust(width)}  ->  {new}" for old, new in sorted(before.renaming.items())]
-    lines += ["", f"{len(before.renaming)} tensors renamed, {len(written)} files in {out}"]
+    lines += [
+        *([""] if lines else []),
+        f"{len(before.renaming)} tensors renamed, {len(written)} files in {out}",
+    ]
     lines.append(
         f"{after.architecture} takes {len(after.taken)} tensors (before: {len(before.taken)}), "
         f"{len(after.lost)} of its parameters stay without weights"
