@@ -168,9 +168,13 @@ def test_no_speculation_is_a_launch_too(tmp_path: Path) -> None:
 
 
 def test_a_name_that_wrapping_made_is_looked_up_at_loading(tmp_path: Path) -> None:
-    """In 0.10.0 `Eagle3` is put before every name, and nobody looks before the weights."""
-    got = resolve(tmp_path, "0.10.0")
-    assert got.value("draft_architecture") == "Eagle3LlamaForCausalLMEagle3"
+    """Early releases put `Eagle` before a name, and look before the weights at the old one only."""
+    draft = change(
+        LLAMA, architectures=["Qwen2ForCausalLM"], model_type="qwen2", num_hidden_layers=1
+    )
+    speculative = {"method": "eagle", "num_speculative_tokens": 3}
+    got = resolve(tmp_path, "0.10.2", speculative=speculative, draft=draft)
+    assert got.value("draft_architecture") == "EagleQwen2ForCausalLM"
     assert [(event.topic, event.stage.value) for event in got.events] == [
         ("architecture.draft-unregistered", "weights")
     ]
