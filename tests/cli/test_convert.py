@@ -71,7 +71,7 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
     assert "exists, nothing is overwritten" in result.stderr
 
 
-@pytest.mark.parametrize(("release", "renamed"), [("0.5.11", 9), ("0.5.13", 0)])
+@pytest.mark.parametrize(("release", "renamed"), [("0.5.11", 10), ("0.5.13", 0)])
 def test_a_speculators_draft_for_sglang(tmp_path: Path, release: str, renamed: int) -> None:
     made = eagle3_speculators()
     made.config["eagle_aux_hidden_state_layer_ids"] = [1, 2, 3]

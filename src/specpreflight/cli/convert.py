@@ -43,7 +43,7 @@ def convert(
 
     The data bytes stay the same, DRAFT is only read, OUT must not exist. The renaming is one under
     which the restated loader takes more of the checkpoint; without such a one nothing is written.
-    The config of an EAGLE-3 draft in speculators' layout is restated, where SGLang computes the same.
+    The config of a speculators EAGLE-3 draft is restated, where SGLang computes the same.
 
     \b
       specpreflight convert DRAFT OUT --for sglang@0.5.11
@@ -115,10 +115,9 @@ def render_conversion(
     """Return the report: each renaming, and what the loader says of the copy."""
     width = max(map(len, before.renaming), default=0)
     lines = [f"{old.ljust(width)}  ->  {new}" for old, new in sorted(before.renaming.items())]
-    lines += [
-        *([""] if lines else []),
-        f"{len(before.renaming)} tensors renamed, {len(written)} files in {out}",
-    ]
+    if lines:
+        lines.append("")
+    lines.append(f"{len(before.renaming)} tensors renamed, {len(written)} files in {out}")
     lines.append(
         f"{after.architecture} takes {len(after.taken)} tensors (before: {len(before.taken)}), "
         f"{len(after.lost)} of its parameters stay without weights"

@@ -1,4 +1,4 @@
-"""Restate a speculators config as the flat one that SGLang reads, where both mean the same draft."""
+"""Restate a speculators config as the one that SGLang reads, where both mean the same draft."""
 
 from __future__ import annotations
 
