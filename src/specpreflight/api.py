@@ -199,6 +199,7 @@ def _read_environment(launch: Launch) -> Launch:
     if any(name.startswith(_ENGINE_PREFIXES) for name in launch.environment):
         engine = find_engine(launch.engine.name)
         facts.setdefault("engine_variables", engine.known_variables(launch.engine))
+        facts.setdefault("engine_variables_ever", engine.known_variables(None))
     token_map = launch.flags.get("speculative-token-map")
     if isinstance(token_map, str) and not in_container:
         from specpreflight.sources.token_map import read_token_map

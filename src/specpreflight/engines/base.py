@@ -35,7 +35,8 @@ class Engine(Protocol):
     `complete_arguments` is the command line for checkpoints that were named without flags: it
     adds the two paths where the flags lack them and, where `words` is empty, the algorithm that
     the draft's format calls for.
-    `known_variables` are the names of environment variables that the release looks up.
+    `known_variables` are the names of environment variables that the release looks up, or (`None`)
+    that any known release does.
     `resolve` predicts, with this release's knowledge, everything the engine does with a launch.
     """
 
@@ -59,7 +60,7 @@ class Engine(Protocol):
         """Return the command line for checkpoints given beside it (`check TARGET DRAFT`)."""
         ...
 
-    def known_variables(self, version: EngineVersion) -> Collection[str]:
+    def known_variables(self, version: EngineVersion | None) -> Collection[str]:
         """Return the names of the engine's own environment variables."""
         ...
 

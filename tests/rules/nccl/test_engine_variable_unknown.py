@@ -5,6 +5,8 @@ from typing import Any
 import pytest
 from nccl_launches import findings
 
+from specpreflight.api import identify_engine
+from specpreflight.engines.registry import find_engine
 from specpreflight.models.finding import Outcome
 from specpreflight.rules.nccl.engine_variable_unknown import RULE
 
@@ -29,3 +31,26 @@ def test_quiet(name: str) -> None:
 
 def test_quiet_where_the_names_are_not_known() -> None:
     assert findings(RULE, {"SGLANG_ENABLE_SPECV2": "1"}) == []
+
+
+def test_a_name_of_other_releases_is_a_note() -> None:
+    facts = {**KNOWN, "engine_variables_ever": {"SGLANG_ENABLE_SPEC_V1"}}
+    [finding] = findings(RULE, {"SGLANG_ENABLE_SPEC_V1": "1"}, facts=facts)
+    assert finding.outcome is Outcome.STARTS
+    assert finding.message == "sglang 0.5.9 does not read SGLANG_ENABLE_SPEC_V1"
+
+
+@pytest.mark.parametrize(
+    ("engine", "name", "reads"),
+    [
+        ("sglang@0.5.9", "SGLANG_ENABLE_SPEC_V2", True),
+        ("vllm@0.10.0", "VLLM_USE_V1", True),
+        ("vllm@0.33.0", "VLLM_USE_V1", False),
+        ("vllm@0.10.0", "VLLM_USER_V1", False),
+    ],
+)
+def test_what_releases_read(engine: str, name: str, reads: bool) -> None:
+    version = identify_engine(engine)
+    answers = find_engine(version.name)
+    assert (name in answers.known_variables(version)) == reads
+    assert (name in answers.known_variables(None)) == (name != "VLLM_USER_V1")

@@ -48,9 +48,13 @@ class SGLang:
 
         return complete_command_line(words, target, draft, knowledge_of(version))
 
-    def known_variables(self, version: EngineVersion) -> Collection[str]:
+    def known_variables(self, version: EngineVersion | None) -> Collection[str]:
         """Return the names of the engine's own environment variables."""
         from specpreflight.engines.sglang.knowledge import knowledge_of
+        from specpreflight.engines.sglang.tables import Table
+
+        if version is None:
+            return frozenset(name for name, _, _ in Table("environment", ()).runs())
 
         return frozenset(knowledge_of(version).environment)
 

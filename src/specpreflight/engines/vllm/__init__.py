@@ -56,11 +56,11 @@ class VLLM:
 
         return complete(words, target, draft, Knowledge(version.version))
 
-    def known_variables(self, version: EngineVersion) -> Collection[str]:
+    def known_variables(self, version: EngineVersion | None) -> Collection[str]:
         """Return the names of the engine's own environment variables."""
         from specpreflight.engines.vllm.variables import known_variables
 
-        return known_variables(version.version)
+        return known_variables(None if version is None else version.version)
 
     def resolve(self, launch: Launch) -> Resolved:
         """Predict what the engine does with this launch."""

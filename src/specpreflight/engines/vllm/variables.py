@@ -6,8 +6,10 @@ from specpreflight.engines.vllm.data_files import read_data
 from specpreflight.engines.vllm.releases import sort_key
 
 
-def known_variables(release: str) -> frozenset[str]:
-    """Return the names that stand anywhere in a release's Python files."""
+def known_variables(release: str | None) -> frozenset[str]:
+    """Return the names that stand anywhere in a release's Python files, or in any release's."""
+    if release is None:
+        return frozenset(read_data("variables"))
     wanted = sort_key(release)
     return frozenset(
         name

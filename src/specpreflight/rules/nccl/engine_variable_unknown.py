@@ -17,6 +17,7 @@ Use the name that is suggested, or remove the variable.
 Shown only.
 
 ## How sure
+A name that only other releases read is a note.
 Proven for the names the harvest of this release found; a plugin may read others.
 
 ## References
@@ -43,14 +44,30 @@ def check(launch: Launch, resolved: Resolved) -> Iterator[Finding]:
     known: Any = launch.facts.get("engine_variables")
     if not known:
         return
+    ever: Any = launch.facts.get("engine_variables_ever", ())
     prefixes = _PREFIXES.get(launch.engine.name, ())
     for name, variable in sorted(launch.environment.items()):
         if name.startswith(prefixes) and name not in known:
-            yield _finding(variable, sorted(known), launch)
+            yield (
+                _of_other_release(variable, launch)
+                if name in ever
+                else _finding(variable, sorted(known), launch)
+            )
+
+
+def _of_other_release(variable: Variable, launch: Launch) -> Finding:
+    return Finding(
+        RULE.name,
+        Outcome.STARTS,
+        f"{launch.engine.name} {launch.engine.version} does not read {variable.name}"[:100],
+        detail="Other releases do: it was removed, or comes later. It has no effect.",
+        values=(Value(variable.name, variable.value, variable.origin),),
+        remedies=(unset(variable.name),),
+    )
 
 
 def _finding(variable: Variable, known: list[str], launch: Launch) -> Finding:
-    near = get_close_matches(variable.name, known, 1, cutoff=0.85)
+    near = get_close_matches(variable.name, known, 1, cutoff=0.9)
     meant = f"; did you mean {near[0]}?" if near else ""
     return Finding(
         RULE.name,
