@@ -97,10 +97,12 @@ def load_environment(options: EnvironmentOptions) -> LoadedEnvironment:
         InputError: a source cannot be read.
     """
     from specpreflight.engines.nccl.versions import determine_release
-    from specpreflight.sources.installed_nccl import find_installed_nccl
+    from specpreflight.sources.installed_nccl import find_installed_nccl, find_nccl_of_process
 
     engine, flags = _identify(options)
     installed = find_installed_nccl() if options.use_process_environment else None
+    if options.pid is not None:
+        installed = find_nccl_of_process(options.pid)
     release, _ = determine_release(options.nccl, installed, engine.name, engine.version)
     sources = _Sources(options)
     sources.read_process()
