@@ -20,6 +20,7 @@ from specpreflight.engines.sglang.server_args import (
     memory,
     moe,
     parallelism,
+    unified_memory,
 )
 from specpreflight.engines.sglang.server_args.speculative.hook import handle_speculative_decoding
 from specpreflight.engines.sglang.server_args.state import ServerArgs
@@ -176,6 +177,15 @@ def _steps_of_handlers(args: ServerArgs) -> Iterator[Step]:
     if not early_disaggregation:
         yield DISAGGREGATION
     yield CACHES
+    if args.since("0.5.15"):
+        yield Step(
+            "handle_page_major_kv_layout",
+            unified_memory.handle_page_major_layout,
+            "kv_cache_hook.py",
+        )
+        yield Step(
+            "handle_unified_memory_pool", unified_memory.handle_unified_memory, "kv_cache_hook.py"
+        )
     if not args.since("0.5.12"):
         yield DETERMINISTIC
     if args.since("0.5.19"):
