@@ -20,7 +20,7 @@ from specpreflight.engines.sglang.transformers_names import (
 )
 from specpreflight.engines.source.bundle import BundledSources, JoinedSources
 from specpreflight.engines.source.evaluator import Evaluator
-from specpreflight.engines.source.strict import fields
+from specpreflight.engines.source.strict import fields, is_dataclass
 from specpreflight.engines.source.values import Class, External, Opaque, Special, raised
 from specpreflight.engines.vllm.knowledge import Knowledge
 from specpreflight.models.checkpoint import Checkpoint
@@ -120,6 +120,7 @@ def _names(
         f"{CONFIG}._get_hf_token": lambda: None,
         f"{_ALGOS}.SUPPORTED_SPECULATORS_TYPES": Algorithms(knowledge),
         f"{SPECULATORS}.fields": Special(_fields),
+        f"{SPECULATORS}.is_dataclass": Special(_is_dataclass),
     }
 
 
@@ -191,6 +192,11 @@ class _FieldName(External):
 
     def attribute(self, evaluator: Evaluator, name: str) -> Any:
         return self._name if name == "name" else super().attribute(evaluator, name)
+
+
+def _is_dataclass(evaluator: Evaluator, args: list[Any], kwargs: dict[str, Any]) -> bool:
+    """Restate `dataclasses.is_dataclass`: transformers' base class is one from 5.0 on."""
+    return isinstance(args[0], Class) and is_dataclass(args[0])
 
 
 def _fields(evaluator: Evaluator, args: list[Any], kwargs: dict[str, Any]) -> Any:

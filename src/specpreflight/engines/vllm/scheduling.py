@@ -188,6 +188,12 @@ def _refusal(knowledge: Knowledge, options: Options, found: Speculation) -> str 
             others, words = names, listed
     if found.method not in (*knowledge.constant("eagle_methods"), *others):
         return f"Currently, async scheduling is only supported with {words}"
+    if found.keys.get("disable_padded_drafter_batch") and not knowledge.since("0.14.0"):
+        return (
+            "async scheduling for EAGLE/MTP kind of speculative decoding is enabled, but "
+            "disable_padded_drafter_batch=True disable_padded_drafter_batch=True is not supported "
+            "for this situation now. please set disable_padded_drafter_batch=Fasle"
+        )
     if found.keys.get("disable_padded_drafter_batch"):
         return "Async scheduling is not compatible with disable_padded_drafter_batch=True."
     return None
