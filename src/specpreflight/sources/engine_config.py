@@ -28,6 +28,12 @@ _TELLING = re.compile(
     r"|hf-overrides|enforce-eager|page-size"
 )
 
+#: Keys of a chart's values or of a container, which are no flags of an engine.
+_OF_A_CHART = re.compile(
+    r"image|replicas|replicaCount|resources|envs?|environment|service|ingress|args|command"
+    r"|extra_?[aA]rgs|nodeSelector|tolerations|volumes|volumeMounts|ports"
+)
+
 
 def read_config(argv: Sequence[str], files: LaunchFiles) -> tuple[YamlMap | None, str | None]:
     """Return the content of the file that `--config` names, and its name where it is missing.
@@ -47,7 +53,7 @@ def read_config(argv: Sequence[str], files: LaunchFiles) -> tuple[YamlMap | None
 
 def is_flag_mapping(value: Any) -> bool:
     """Say whether a mapping's keys are an engine's flags."""
-    if not isinstance(value, dict):
+    if not isinstance(value, dict) or any(map(_OF_A_CHART.fullmatch, value)):
         return False
     known = sum(map(is_telling, value))
     scalars = sum(not isinstance(item, dict) for item in value.values())

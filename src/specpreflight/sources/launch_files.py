@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,14 +26,15 @@ class LaunchFiles:
 
     def find(self, name: str) -> Path | None:
         """Return the file's path, `None` where it is in none of the places."""
+        # `os.path` answers where `Path` raises: no such user, a name too long, a NUL in it.
         name = _HERE.sub("", name)
-        candidates = [Path(name).expanduser()]
+        candidates = [Path(os.path.expanduser(name))]  # noqa: PTH111
         last = Path(name).name
         if self.launch is not None:
             beside = self.launch.parent
             candidates += [beside / name, beside / f"{self.launch.stem}.files" / last]
         candidates += [folder / last for folder in self.folders]
-        return next((path for path in candidates if path.is_file()), None)
+        return next((path for path in candidates if os.path.isfile(path)), None)  # noqa: PTH113
 
     def read(self, name: str) -> str | None:
         """Return the file's text, `None` where it is missing or no text."""

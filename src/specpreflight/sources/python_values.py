@@ -10,6 +10,7 @@ import json
 import operator
 import posixpath
 import shlex
+import textwrap
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -57,6 +58,7 @@ _FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "Path": posixpath.join,
     "pathlib.Path": posixpath.join,
     "shlex.split": shlex.split,
+    "textwrap.dedent": textwrap.dedent,
     "shlex.join": shlex.join,
     "shlex.quote": shlex.quote,
 }
