@@ -412,9 +412,9 @@ Written by `tools/verdicts.py --update-docs`; do not edit.
 The recordings in `tests/golden/sglang/launches` hold launches and what the real code of ten
 releases said of them on a machine without GPUs, from the command line to the look-up of both model
 classes (H100 profile). A prediction agrees in *stage* where its first stop at one of these stages
-is the recorded one (none for a launch that passes), and in *values* where a resolved setting (steps,
-top-k, draft tokens, page size, running requests, attention backend, both context lengths, the
-draft's architecture, both dtypes) is the recorded one.
+is the recorded one (none for a launch that passes), and in *values* where a resolved setting
+(steps, top-k, draft tokens, page size, running requests, attention backend, both context lengths,
+the draft's architecture, both dtypes) is the recorded one.
 
 - `public`: launches of eleven kinds, from context lengths to parallelism.
 - `configs`: one key of a draft or a target changed at a time: lengths, RoPE, types, model types,

@@ -150,15 +150,14 @@ class TestDtype:
         assert event.engine_message == "module 'torch' has no attribute 'bf16'"
 
 
+AWQ = {"quant_method": "awq", "bits": 4, "group_size": 128, "zero_point": True, "version": "gemm"}
+
+
 class TestQuantization:
     """The checkpoint's own method against the flag's."""
 
-    AWQ: dict[str, Any] = {
-        "quant_method": "awq", "bits": 4, "group_size": 128, "zero_point": True, "version": "gemm",
-    }  # fmt: skip
-
     def test_a_target_that_contradicts_the_flag(self, tmp_path: Path) -> None:
-        target = change(LLAMA, quantization_config=self.AWQ)
+        target = change(LLAMA, quantization_config=AWQ)
         event = stop(predict(tmp_path, "0.5.9", "--quantization", "fp8", target=target))
         assert event.topic == "quantization.mismatch"
         assert "(awq) does not match" in (event.engine_message or "")
@@ -167,7 +166,7 @@ class TestQuantization:
     def test_a_draft_that_contradicts_the_flag_is_taken_from_0_5_6_post1_on(
         self, tmp_path: Path, release: str, refused: bool
     ) -> None:
-        draft = change(LLAMA_EAGLE3, quantization_config=self.AWQ)
+        draft = change(LLAMA_EAGLE3, quantization_config=AWQ)
         resolved = predict(tmp_path, release, "--quantization", "fp8", draft=draft)
         assert ("quantization.mismatch" in stops(resolved)) is refused
 

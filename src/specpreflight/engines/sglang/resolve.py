@@ -25,6 +25,7 @@ from specpreflight.engines.sglang.eagle3_capture import (
     layer_offset,
     sharing_events,
 )
+from specpreflight.engines.sglang.facts import UNKNOWN
 from specpreflight.engines.sglang.knowledge import Knowledge
 from specpreflight.engines.sglang.launch_source import open_source
 from specpreflight.engines.sglang.model_config import ModelConfigs
@@ -123,6 +124,9 @@ def predict(
             prediction.unknown.append((name, str(missing)))
     _Walk(launch, knowledge, args, configs, prediction).run()
     prediction.facts["transformers_major"] = configs.source.transformers_major
+    for name in [name for name, known in prediction.values.items() if known.value is UNKNOWN]:
+        del prediction.values[name]
+        prediction.unknown.append((name, "depends on code that is not at hand"))
     return prediction
 
 

@@ -17,7 +17,6 @@ from itertools import count
 from pathlib import Path
 from typing import Protocol
 
-
 #: An import of one name, as `ast.unparse` writes it; more than half of all definitions.
 _IMPORT = re.compile(r"from (\.*)([\w.]*) import (\w+)(?: as (\w+))?")
 
