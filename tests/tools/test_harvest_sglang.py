@@ -70,6 +70,7 @@ def test_a_release_is_described_by_its_wheel(run):
     }
     flags = json.loads((data / "flags.json").read_text())
     assert flags["--speculative-algorithm"] == {
+        "after": [["0.5.9", None, "--max-queued"]],
         "type": [["0.5.9", None, "str"]],
         "choices": [["0.5.9", None, ["EAGLE", "EAGLE3", "NEXTN"]]],
     }
@@ -97,7 +98,9 @@ def test_a_change_is_told_on_the_lines_of_what_changed(run):
     run.add("0.5.10", {"srt/server_args.py": text}, pin="5.0.0")
     after = _lines(run("0.5.10"))
     assert [line for line in after["flags.json"] if line not in before["flags.json"]] == [
+        '  "after": [["0.5.9","0.5.10","--quick"],["0.5.10",null,"--hooks"]],',
         '  "action": [["0.5.9","0.5.10","store_true"]],',
+        '  "after": [["0.5.9","0.5.10","--hooks"]],',
         '  "default": [["0.5.9","0.5.10",false]],',
         '  "type": [["0.5.9","0.5.10","bool"]]',
         '  "choices": [["0.5.9","0.5.10",["EAGLE","EAGLE3","NEXTN"]],'

@@ -6,11 +6,10 @@ Every part is read when it is first asked for: a check pays for what it uses.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any
 
 from specpreflight.engines.sglang.facts import (
     UNKNOWN,
@@ -26,8 +25,16 @@ from specpreflight.engines.sglang.installations import (
     read_pins,
     read_version,
 )
+from specpreflight.engines.sglang.known_configs import ConfigClasses
+from specpreflight.engines.sglang.release_facts import (
+    Release,
+    ReleasedFacts,
+    Source,
+    release,
+    releases,
+)
 from specpreflight.engines.sglang.release_order import release_key
-from specpreflight.engines.sglang.tables import DATA, Table, from_json
+from specpreflight.engines.sglang.tables import from_json
 
 if TYPE_CHECKING:
     from specpreflight.models.launch import EngineVersion
@@ -53,29 +60,6 @@ __all__ = [
 
 #: The tables that a tree can answer.
 TABLES = ("flags", "environment", "classes", "drafts", "configs", "registry", "probes")
-
-
-class Release(NamedTuple):
-    """A released version: its date (ISO) and what its wheel pins."""
-
-    version: str
-    date: str | None = None
-    torch: str | None = None
-    transformers: str | None = None
-    nccl: str | None = None
-    kernel: str | None = None
-
-
-class Source(Protocol):
-    """Where the facts of one version come from: the tables, or a tree that was read."""
-
-    def table(self, name: str) -> Mapping[str, Mapping[str, Any]]:
-        """Return a table as it is in this version: entry -> key -> value."""
-        ...
-
-    def entry(self, name: str, entry: str) -> Mapping[str, Any]:
-        """Return one entry of a table, empty where it is absent."""
-        ...
 
 
 class Knowledge:
@@ -206,151 +190,6 @@ class _Variables(Mapping[str, EnvironmentVariable]):
         return sum(1 for _ in self)
 
 
-class ConfigClasses:
-    """Config classes: transformers' (of the release this engine pins) and the engine's own.
-
-    Attributes:
-        transformers: the transformers release whose classes these are, `None` if none is known.
-        exact: that release is the pinned one, not merely the nearest known.
-    """
-
-    def __init__(self, source: Source, pinned: str | None) -> None:
-        self._source = source
-        self.transformers, self.exact = _nearest_transformers(pinned)
-        self._known: dict[tuple[str, str], ConfigClass | None] = {}
-
-    @cached_property
-    def model_types(self) -> Mapping[str, str]:
-        """transformers' own table: `model_type` -> class name (`CONFIG_MAPPING_NAMES`)."""
-        if self.transformers is None:
-            return {}
-        table = _transformers("model_types").of(self.transformers)
-        return {name: about["class"] for name, about in table.items()}
-
-    @cached_property
-    def _registry(self) -> Mapping[str, Mapping[str, Any]]:
-        return self._source.table("registry")
-
-    @cached_property
-    def registry(self) -> Mapping[str, str]:
-        """The engine's `_CONFIG_REGISTRY`: `model_type` -> class name.
-
-        Whatever AutoConfig gave, the engine loads such a config again with this class.
-        """
-        return {
-            model_type: self._first(about["registry"])
-            for model_type, about in self._registry.items()
-            if "registry" in about
-        }
-
-    @cached_property
-    def registered(self) -> Mapping[str, str]:
-        """What AutoConfig knows besides `model_types` once the engine is imported."""
-        found = {}
-        for model_type, about in self._registry.items():
-            replaces = about.get("overrides", False)
-            name = self._first(about.get("registered", about.get("registry")))
-            if replaces or model_type not in self.model_types:
-                found[model_type] = name
-        return found
-
-    def auto(self, model_type: str) -> ConfigClass | None:
-        """Return the class that AutoConfig gives for `model_type`, `None` if it knows none."""
-        if model_type in self.registered:
-            return self.get(self.registered[model_type], "sglang")
-        name = self.model_types.get(model_type)
-        return None if name is None else self.get(name, "transformers")
-
-    def get(self, name: str, origin: str | None = None) -> ConfigClass | None:
-        """Return a class by name, with what it inherits; transformers' first if no origin is said.
-
-        `None`: not known. Classes of models that generate no text are left out of the tables, so
-        a `model_type` may be known while its class is not.
-        """
-        if name.startswith("transformers."):
-            name, origin = name.removeprefix("transformers."), "transformers"
-        for place in ("transformers", "sglang") if origin is None else (origin,):
-            key = (name, place)
-            if key not in self._known:
-                self._known[key] = self._merge(name, place)
-            found = self._known[key]
-            if found is not None:
-                return found
-        return None
-
-    def constant(self, name: str) -> Any:
-        """Return a table that transformers validates with (`ALLOWED_LAYER_TYPES`), or `UNKNOWN`."""
-        known = self._entry("@constants", "transformers").get(name, {"?": True})
-        return from_json(known)
-
-    def _first(self, names: Any) -> str:
-        if isinstance(names, str):
-            return names
-        for name in names:
-            if self.get(name, "sglang") is not None:
-                return str(name)
-        return str(names[-1])
-
-    def _entry(self, name: str, origin: str) -> Mapping[str, Any]:
-        if origin == "sglang":
-            return self._source.entry("configs", name)
-        if self.transformers is None:
-            return {}
-        return _transformers("transformers").entry(name, self.transformers)
-
-    def _merge(self, name: str, origin: str) -> ConfigClass | None:
-        own = self._entry(name, origin)
-        if not own:
-            return None
-        bases = [
-            base
-            for reference in own["@bases"]
-            if (base := self._base(reference, name, origin)) is not None
-        ]
-        attributes: dict[str, Any] = {}
-        fields: dict[str, ConfigField] = {}
-        constraints: dict[str, str] = {}
-        for base in reversed(bases):
-            attributes.update(base.attributes)
-            fields.update(base.fields)
-            constraints.update(base.constraints)
-        attributes.update(from_json(own.get("@attributes", {})))
-        constraints.update(own.get("@constraints", {}))
-        fields.update((key, _field(value)) for key, value in own.items() if key[0] != "@")
-        validators = [*own.get("@validators", ())]
-        properties = set(own.get("@properties", ()))
-        assigned = set(own.get("@assigned", ()))
-        lineage: list[str] = []
-        for base in bases:
-            lineage += [base.name, *base.bases]
-            validators += base.validators
-            properties |= base.properties
-            assigned |= base.assigned
-        return ConfigClass(
-            name=name,
-            origin="sglang" if origin == "sglang" else "transformers",
-            bases=tuple(dict.fromkeys(lineage)),
-            model_type=attributes.get("model_type"),
-            fields=fields,
-            attribute_map=attributes.get("attribute_map", {}),
-            sub_configs=attributes.get("sub_configs", {}),
-            attributes=attributes,
-            strict=bool(own.get("@strict")) or any(base.strict for base in bases),
-            validators=tuple(dict.fromkeys(validators)),
-            constraints=constraints,
-            assigned=frozenset(assigned - fields.keys()),
-            properties=frozenset(properties - fields.keys()),
-        )
-
-    def _base(self, reference: str, name: str, origin: str) -> ConfigClass | None:
-        if reference == name and origin == "transformers":
-            return None
-        if reference.startswith("transformers."):
-            return self.get(reference)
-        found = self.get(reference, origin) if reference != name else None
-        return found or self.get(reference, "transformers")
-
-
 def _in_order(table: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     """Yield the flags as the parser got them, each `after` another; argparse lists them so."""
     following = {about.get("after"): name for name, about in table.items()}
@@ -377,19 +216,12 @@ def _flag(name: str, about: Mapping[str, Any]) -> Flag:
     return Flag(name, **known)
 
 
-def _field(value: Any) -> ConfigField:
-    if isinstance(value, dict):
-        return ConfigField(False, None, value["type"])
-    default = value[0] if isinstance(value[0], list) else from_json(value[0])
-    return ConfigField(True, default, value[1] if len(value) > 1 else None)
-
-
 class _Tree:
     """The facts of a user's tree; what it does not answer is the nearest release's."""
 
     def __init__(self, facts: Mapping[str, Mapping[str, Mapping[str, Any]]], nearest: str) -> None:
         self._facts = facts
-        self._nearest = _Released(nearest)
+        self._nearest = ReleasedFacts(nearest)
 
     def table(self, name: str) -> Mapping[str, Mapping[str, Any]]:
         """Return a table of the tree; of probes and variables, also those it did not answer."""
@@ -409,41 +241,10 @@ class _Tree:
         return frozenset(tables | {f"probes.{name}" for name in probes})
 
 
-class _Released:
-    """The facts of a release, from the tables."""
-
-    def __init__(self, version: str) -> None:
-        self.version = version
-
-    def table(self, name: str) -> Mapping[str, Mapping[str, Any]]:
-        """Return a table as it is in this release."""
-        return _engine(name).of(self.version)
-
-    def entry(self, name: str, entry: str) -> Mapping[str, Any]:
-        """Return one entry as it is in this release."""
-        return _engine(name).entry(entry, self.version)
-
-
-@cache
-def _releases_file() -> dict[str, Any]:
-    return dict(json.loads((DATA / "releases.json").read_bytes()))
-
-
-@cache
-def releases() -> tuple[str, ...]:
-    """Return the known releases, oldest first."""
-    return tuple(_releases_file()["sglang"])
-
-
-def release(version: str) -> Release:
-    """Return what is known of a release as such; `KeyError` if it is not one of `releases()`."""
-    return Release(version, **_releases_file()["sglang"][version])
-
-
 @cache
 def load(version: str) -> Knowledge:
     """Return the knowledge of a release; `KeyError` if it is not one of `releases()`."""
-    return Knowledge(release(version), _Released(version))
+    return Knowledge(release(version), ReleasedFacts(version))
 
 
 #: Trees that were read, with the facts that they were read from: others replace them.
@@ -485,24 +286,3 @@ def knowledge_of(engine: EngineVersion) -> Knowledge:
     if engine.path is None:
         return load(engine.version)
     return load_tree(Path(engine.path), engine.version)
-
-
-@cache
-def _engine(name: str) -> Table:
-    return Table(name, releases())
-
-
-@cache
-def _transformers(name: str) -> Table:
-    return Table(name, _releases_file()["transformers"])
-
-
-def _nearest_transformers(pinned: str | None) -> tuple[str | None, bool]:
-    """Return the newest known transformers that is not newer than `pinned`."""
-    known: list[str] = _releases_file()["transformers"]
-    if pinned in known:
-        return pinned, True
-    if pinned is None or not known:
-        return (known[-1] if known else None), False
-    older = [version for version in known if release_key(version) <= release_key(pinned)]
-    return (older[-1] if older else known[0]), False
