@@ -29,6 +29,7 @@ from specpreflight.models.finding import (
 from specpreflight.models.launch import EngineVersion, Hardware, Launch, Variable
 from specpreflight.models.report import EngineUsed, Inputs, Report, Summary, Verdict
 from specpreflight.models.resolved import Resolved
+from specpreflight.models.secrets import redact
 from specpreflight.models.weights import why_unseen
 from specpreflight.rules.registry import rules_for
 from specpreflight.rules.rule import Rule
@@ -44,9 +45,6 @@ RELEVANT_PREFIXES = (
 )  # fmt: skip
 
 _ENGINE_PREFIXES = ("SGLANG_", "SGL_", "VLLM_")
-
-_SECRET_WORDS = ("key", "token", "secret", "password", "credential")
-_REDACTED = "<redacted>"
 
 #: From worst to best, for launches that no finding stops.
 _BADNESS = (
@@ -317,9 +315,9 @@ def _inputs(launch: Launch) -> Inputs:
     return Inputs(
         target=launch.target_path,
         draft=launch.draft_path,
-        flags={name: _redact(name, value) for name, value in launch.flags.items()},
+        flags={name: redact(name, value) for name, value in launch.flags.items()},
         environment={
-            name: _redact(name, variable.value)
+            name: redact(name, variable.value)
             for name, variable in sorted(launch.environment.items())
             if variable.origin.kind != "environment" or name.startswith(RELEVANT_PREFIXES)
         },
@@ -329,14 +327,6 @@ def _inputs(launch: Launch) -> Inputs:
             if getattr(launch.hardware, name) is not None
         },
     )
-
-
-def _redact(name: str, value: Any) -> Any:
-    """Hide the value of anything whose name says that it is a secret."""
-    lowered = name.lower().replace("-", "_")
-    parts = lowered.split("_")
-    secret = any(word in parts for word in _SECRET_WORDS)
-    return _REDACTED if secret and isinstance(value, str) else value
 
 
 def _summary(findings: Sequence[Finding], skipped: Sequence[Skipped]) -> Summary:

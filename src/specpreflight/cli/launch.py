@@ -16,6 +16,7 @@ from specpreflight.errors import UsageError
 from specpreflight.models.argument_parser import Option, canonical_flags
 from specpreflight.models.command import Command
 from specpreflight.models.launch import Variable
+from specpreflight.models.secrets import redact, redact_words
 
 #: Flags that no start of speculation depends on: addresses, parsers, templates, logs, metrics.
 _ASIDE = re.compile(
@@ -127,8 +128,10 @@ def describe(command: Command, engine: str | None = None) -> dict[str, Any]:
         "command_index": command.command_index,
         "service": command.service,
         "line": command.line,
-        "argv": list(command.argv),
-        "flags": {name: value for name, value in flags.items() if not _ASIDE.fullmatch(name)},
+        "argv": redact_words(command.argv),
+        "flags": {
+            name: redact(name, value) for name, value in flags.items() if not _ASIDE.fullmatch(name)
+        },
         "env": _values(command.environment),
         "paths": _paths(flags),
         "unresolved": list(command.unresolved),
@@ -143,7 +146,7 @@ def describe(command: Command, engine: str | None = None) -> dict[str, Any]:
                 "command_index": other.command_index,
                 "engine": other.engine,
                 "service": other.service,
-                "argv": list(other.argv),
+                "argv": redact_words(other.argv),
                 "env": _values(other.environment),
                 "paths": _paths(_flags(other, engine)),
             }
@@ -153,7 +156,10 @@ def describe(command: Command, engine: str | None = None) -> dict[str, Any]:
 
 
 def _values(variables: Sequence[Variable]) -> dict[str, str | None]:
-    return {variable.name: variable.value for variable in sorted(variables, key=lambda v: v.name)}
+    return {
+        variable.name: redact(variable.name, variable.value)
+        for variable in sorted(variables, key=lambda v: v.name)
+    }
 
 
 # Flags

@@ -42,15 +42,24 @@ def load_launches(options: Options) -> list[Launch]:
             target,
             draft,
             engine=engine,
-            words=() if command is None else command.argv,
+            words=() if command is None else _words(command, engine),
             environment=_environment(options, command, engine),
             hardware=hardware,
             locate=_Locator(command),
             find=find_or_download if options.online else find_snapshot,
-            facts=_facts(options, command),
+            facts=_facts(options, command, engine),
         )
         for engine in _engines(options, command)
     ]
+
+
+def _words(command: Command, engine: EngineVersion) -> tuple[str, ...]:
+    """Return the engine's words, with those of a `--config` file where its release puts them."""
+    if command.config is None:
+        return command.argv
+    from specpreflight.cli.launch import merged_words
+
+    return merged_words(command, engine.version)
 
 
 def _read_command(options: Options) -> tuple[str | None, str | None, Command | None]:
@@ -102,8 +111,14 @@ def _engines(options: Options, command: Command | None) -> list[EngineVersion]:
     return [replace(named, determined_by=f"image {command.image}")]
 
 
-def _facts(options: Options, command: Command | None) -> dict[str, Any]:
+def _facts(options: Options, command: Command | None, engine: EngineVersion) -> dict[str, Any]:
+    """Return what else rules and engines ask about.
+
+    A `--config` file that the engine would refuse is left to it; else its words are merged.
+    """
     facts: dict[str, Any] = {} if command is None else {"command": command}
+    if command is not None and command.config and _words(command, engine) == command.argv:
+        facts["config_file"] = command.config
     return facts if options.nccl is None else {**facts, "nccl_release": options.nccl}
 
 
