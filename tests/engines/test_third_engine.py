@@ -69,3 +69,11 @@ def test_an_engine_that_is_not_asked_for_is_not_loaded(
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert done.stdout.splitlines()[-1] == "LOADED []", done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("name", ["llamacpp", "tensorrt-llm"])
+def test_engines_that_are_not_known_yet_say_so(tmp_path: Path, name: str) -> None:
+    target = write_checkpoint(tmp_path / "target", LLAMA)
+    result = CliRunner().invoke(main, ["check", str(target), "--engine", name])
+    assert result.exit_code == 2
+    assert f"engine `{name}` is not known yet" in result.output
