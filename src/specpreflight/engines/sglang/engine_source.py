@@ -183,7 +183,7 @@ class EngineSource(Evaluator):
             if dotted in self.known:
                 return self.known[dotted]
             name = dotted.rpartition(".")[2]
-            return top_level_name(self, self.mapping, name, self.models)
+            return top_level_name(self, self.mapping, name, lambda: self.models)
         return super().find(dotted)
 
     def opaque_attribute(self, subject: Opaque, name: str) -> Any:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -76,12 +78,25 @@ def resolve(launch: Launch, knowledge: Knowledge) -> Resolved:
     checkpoints = _checkpoints(launch, parsed.values)
     predictions: dict[Machine, Prediction] = {}
     configs: ModelConfigs | None = None
-    for machine in possible_machines(launch.hardware):
-        if configs is None or configs.source.asked_capability:
-            source = open_source(launch, knowledge, machine, checkpoints)
-            configs = ModelConfigs(source, checkpoints)
-        predictions[machine] = predict(launch, knowledge, machine, parsed, configs)
+    with _without_collecting():
+        for machine in possible_machines(launch.hardware):
+            if configs is None or configs.source.asked_capability:
+                source = open_source(launch, knowledge, machine, checkpoints)
+                configs = ModelConfigs(source, checkpoints)
+            predictions[machine] = predict(launch, knowledge, machine, parsed, configs)
     return _merge(predictions)
+
+
+@contextmanager
+def _without_collecting() -> Iterator[None]:
+    """Pause garbage collection: syntax trees are many objects, none of them garbage yet."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def predict(

@@ -282,9 +282,9 @@ def top_level_name(
     evaluator: Evaluator,
     mapping: ConfigMapping,
     name: str,
-    models: Mapping[str, bool] = MappingProxyType({}),
+    models: Callable[[], Mapping[str, bool]] = dict,
 ) -> Any:
-    """Return `transformers.<name>`; `models` are the model classes that it exports."""
+    """Return `transformers.<name>`; `models` gives the model classes that it exports."""
     if name in _TOP_LEVEL:
         found = evaluator.find(_TOP_LEVEL[name])
         if isinstance(found, Opaque) and name in ("PretrainedConfig", "PreTrainedConfig"):
@@ -293,6 +293,7 @@ def top_level_name(
         return found
     if name.endswith("Config"):
         return mapping.by_class_name(evaluator, name)
-    if name in models:
-        return ModelOfTransformers(models[name])
+    known = models()
+    if name in known:
+        return ModelOfTransformers(known[name])
     return Opaque(f"transformers.{name}")
