@@ -7,6 +7,7 @@ Restates `server_args.py:__post_init__` (to 0.5.2), `_handle_hicache`,
 
 from __future__ import annotations
 
+from specpreflight.engines.sglang.server_args.default_backend import has_attention_sinks
 from specpreflight.engines.sglang.server_args.speculative.common import (
     attention_backends,
     uses_attention_data_parallelism,
@@ -82,7 +83,7 @@ def _match_mooncake(args: ServerArgs) -> None:
 def _decode_instead_of_fa3(args: ServerArgs) -> str:
     if args.target.attention == "MLA":
         return "flashinfer" if args.machine.is_sm100 else "triton"
-    if args.since("0.5.11") and args.target.facts.get("has_attention_sinks"):
+    if args.since("0.5.11") and has_attention_sinks(args):
         return "triton"
     return "flashinfer" if args.machine.is_cuda else "triton"
 

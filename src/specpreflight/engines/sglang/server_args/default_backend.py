@@ -29,6 +29,9 @@ FA3_ARCHITECTURES: Final = {
     "Glm4vForConditionalGeneration": "0.5.6.post1",
 }
 
+#: Sliding-window targets with attention sinks, beside GPT-OSS (0.5.19 and newer).
+SINK_ARCHITECTURES: Final = ("GraniteSWAForCausalLM", "GraniteMoeSWAForCausalLM")
+
 
 def fill_default_backend(args: ServerArgs) -> None:
     """Choose `attention_backend` where none is given (0.5.4.post1 and newer)."""
@@ -76,7 +79,7 @@ def _default_mha_backend(args: ServerArgs) -> tuple[str, str]:
             return "trtllm_mha", "the default on SM100 without a tree or pages"
     if machine.is_rocm:
         return "aiter", "the default on ROCm"
-    if args.since("0.5.11") and _has_attention_sinks(args):
+    if args.since("0.5.11") and has_attention_sinks(args):
         return "triton", "FlashInfer has no attention sinks"
     return "flashinfer", f"the default on {machine.name}"
 
@@ -105,10 +108,12 @@ def _has_asymmetric_kv(args: ServerArgs) -> bool:
     return isinstance(head, int) and isinstance(value, int) and head != value
 
 
-def _has_attention_sinks(args: ServerArgs) -> bool:
+def has_attention_sinks(args: ServerArgs) -> bool:
     """Restate `ModelConfig._detect_attention_sinks`."""
     text = args.target.text
     if args.architecture == "GptOssForCausalLM":
+        return True
+    if args.since("0.5.19") and args.architecture in SINK_ARCHITECTURES:
         return True
     if args.architecture in ("MiMoV2FlashForCausalLM", "MiMoV2ForCausalLM", "MiMoV2MTP"):
         flags = ("add_swa_attention_sink_bias", "add_full_attention_sink_bias")
