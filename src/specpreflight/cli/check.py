@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -252,13 +251,23 @@ def write_reports(reports: Sequence[Report], options: Options, *, to_stderr: boo
 def _as_text(report: Report, options: Options) -> str:
     from specpreflight.reports.text import Layout, render_text
 
-    columns = shutil.get_terminal_size((80, 24)).columns
-    layout = Layout(min(columns, 100), options.verbose, _repeat(options))
+    layout = Layout(min(_columns(), 100), options.verbose, _repeat(options))
     if not _wants_color(options.color):
         return render_text(report, layout)
     from specpreflight.reports.terminal import render_terminal
 
     return render_terminal(report, layout)
+
+
+def _columns() -> int:
+    """Return the terminal's width: COLUMNS, else what the terminal says, else 80."""
+    stated = os.environ.get("COLUMNS", "")
+    if stated.isdecimal() and int(stated) > 0:
+        return int(stated)
+    try:
+        return os.get_terminal_size(sys.stdout.fileno()).columns or 80
+    except (ValueError, OSError):
+        return 80
 
 
 def _wants_color(color: str) -> bool:
