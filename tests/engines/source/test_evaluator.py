@@ -119,6 +119,16 @@ CLASSES = """
         def __init__(self, extra=None, **kwargs):
             super().__init__(**kwargs)
             self.extra = extra
+
+    class Tens:
+        def __init__(self, length):
+            self.length = length
+
+        def __len__(self):
+            return self.length
+
+        def __getitem__(self, at):
+            return at * 10
 """
 
 
@@ -126,6 +136,8 @@ CLASSES = """
     ("expression", "value"),
     [
         ("Child(size=4).double", 8),
+        ("len(Tens(3))", 3),
+        ("[item + 1 for item in Tens(3)]", [1, 11, 21]),
         ("Child(width=4).size", 4),
         ("Child(other=5).other", 5),
         ("Child.limit", 3),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from specpreflight.engines.source.natives import BUILTINS
+from specpreflight.engines.source.natives import BUILTINS, call_python
 from specpreflight.engines.source.objects import is_guess
 from specpreflight.engines.source.strict import fields
 from specpreflight.engines.source.values import (
@@ -18,6 +18,7 @@ from specpreflight.engines.source.values import (
     Opaque,
     Raised,
     Special,
+    raised,
 )
 
 if TYPE_CHECKING:
@@ -116,6 +117,17 @@ def _map(evaluator: Evaluator, args: list[Any], kwargs: dict[str, Any]) -> Any:
     return [evaluator.call(args[0], [item], {}) for item in evaluator.iterate(args[1])]
 
 
+def _len(evaluator: Evaluator, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    (subject,) = args
+    if not isinstance(subject, Instance):
+        return call_python(len, args, kwargs)
+    if not subject.cls.has_method("__len__"):
+        if any(isinstance(base, Opaque) for cls in subject.cls.order for base in cls.bases):
+            return Opaque("len()")
+        raise raised("TypeError", f"object of type '{subject.cls.name}' has no len()")
+    return evaluator.call(evaluator.get_attribute(subject, "__len__"), [], {})
+
+
 def _set(evaluator: Evaluator, args: list[Any], kwargs: dict[str, Any]) -> None:
     evaluator.set_attribute(args[0], args[1], args[2])
 
@@ -137,6 +149,7 @@ BUILTINS.update(
         "classmethod": Special(_class_method),
         "filter": Special(_filter),
         "map": Special(_map),
+        "len": Special(_len),
         "int": int,
         "object": object,
     }

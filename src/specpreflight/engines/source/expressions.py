@@ -257,9 +257,19 @@ class Expressions(Objects):
         if isinstance(value, Opaque):
             return []
         if isinstance(value, Instance):
-            return list(value.attributes)
+            return self._items_of(value)
         items: list[Any] = call_python(list, [value], {})
         return items
+
+    def _items_of(self, value: Instance) -> list[Any]:
+        """Return the items of a sequence; of another object, such as a config, its keys."""
+        if not value.cls.has_method("__len__"):
+            return list(value.attributes)
+        length = self.call(self.get_attribute(value, "__len__"), [], {})
+        if isinstance(length, Opaque):
+            return []
+        item = self.get_attribute(value, "__getitem__")
+        return [self.call(item, [at], {}) for at in range(length)]
 
 
 _EXPRESSIONS: Mapping[type[ast.expr], Callable[[Expressions, Any, Frame], Any]] = {

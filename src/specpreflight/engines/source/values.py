@@ -80,6 +80,10 @@ class Class:
     lacks: set[str] = field(default_factory=set)
     found: dict[str, Any] = field(default_factory=dict)
 
+    def has_method(self, name: str) -> bool:
+        """Return whether the class or one of its bases defines a method."""
+        return any(name in each.methods for each in self.order)
+
     @cached_property
     def decorators(self) -> tuple[str, ...]:
         """The last names of its decorators."""
