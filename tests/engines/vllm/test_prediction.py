@@ -160,6 +160,18 @@ def test_a_target_of_the_speculators_format_names_the_model_to_serve(tmp_path: P
     assert topics(tmp_path, "0.20.2", speculative=None, target=draft) == ["config.rejected"]
 
 
+@pytest.mark.parametrize("version", ["0.10.2", "0.16.0", "0.33.0"])
+def test_a_draft_of_the_old_eagle_format_holds_its_model_inside(
+    tmp_path: Path, version: str
+) -> None:
+    inner = change(LLAMA, num_hidden_layers=1)
+    draft = {"model_type": "eagle", "model": inner}
+    speculative = {"method": "eagle", "num_speculative_tokens": 3}
+    got = resolve(tmp_path, version, speculative=speculative, draft=draft)
+    assert got.value("draft_architecture") == "EagleLlamaForCausalLM"
+    assert got.value("draft_context_length") == 131072
+
+
 def test_no_speculation_is_a_launch_too(tmp_path: Path) -> None:
     got = resolve(tmp_path, "0.33.0", speculative=None)
     assert got.events == ()

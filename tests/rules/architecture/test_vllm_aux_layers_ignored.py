@@ -10,8 +10,9 @@ from launches import LLAMA_EAGLE3
 from vllm_launches import outcomes
 
 RULE = "vllm-aux-layers-ignored"
-LAYERS = {"eagle_aux_hidden_state_layer_ids": [1, 15, 28]}
+LAYERS = {"eagle_aux_hidden_state_layer_ids": [3, 9, 20]}
 DEFAULTS = {"eagle_aux_hidden_state_layer_ids": [2, 16, 29]}
+OUTPUTS = {"eagle_aux_hidden_state_layer_ids": [1, 15, 28]}
 
 
 @pytest.mark.parametrize(
@@ -23,6 +24,7 @@ DEFAULTS = {"eagle_aux_hidden_state_layer_ids": [2, 16, 29]}
         ("0.22.0", (), {"draft": {**LLAMA_EAGLE3, "eagle_config": LAYERS}}, []),
         ("0.26.0", (), {"draft": {**LLAMA_EAGLE3, "eagle_config": LAYERS}}, ["degrades"]),
         ("0.26.0", (), {"draft": {**LLAMA_EAGLE3, "eagle_config": DEFAULTS}}, []),
+        ("0.26.0", (), {"draft": {**LLAMA_EAGLE3, "eagle_config": OUTPUTS}}, []),
     ],
 )
 def test_what_vllm_does(

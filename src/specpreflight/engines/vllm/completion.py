@@ -46,10 +46,10 @@ def _method_of(draft: Checkpoint) -> str:
         return "eagle3" if kind == "peagle" else kind
     names = root.get("architectures")
     name = str(names[0]) if isinstance(names, list) and names else ""
-    if "dflash_config" in root or "DFlash" in name:
-        return "dflash"
     if "DSpark" in name:
         return "dspark"
+    if "dflash_config" in root or "DFlash" in name:
+        return "dflash"
     if "Eagle3" in name or "draft_vocab_size" in root or "eagle_config" in root:
         return "eagle3"
     if "Eagle" in name:

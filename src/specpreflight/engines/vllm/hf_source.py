@@ -21,7 +21,15 @@ from specpreflight.engines.sglang.transformers_names import (
 from specpreflight.engines.source.bundle import BundledSources, JoinedSources
 from specpreflight.engines.source.evaluator import Evaluator
 from specpreflight.engines.source.strict import fields, is_dataclass
-from specpreflight.engines.source.values import Class, External, Opaque, Special, raised
+from specpreflight.engines.source.values import (
+    Class,
+    External,
+    Instance,
+    Opaque,
+    Special,
+    deep_copy,
+    raised,
+)
 from specpreflight.engines.vllm.knowledge import Knowledge
 from specpreflight.models.checkpoint import Checkpoint
 
@@ -79,6 +87,12 @@ class VllmSource(Evaluator):
                 return self.known[dotted]
             return top_level_name(self, self.mapping, dotted.rpartition(".")[2])
         return super().find(dotted)
+
+    def get_attribute(self, subject: Any, name: str) -> Any:
+        """Return an attribute; `to_dict` of a config is not among what is shipped as text."""
+        if name == "to_dict" and isinstance(subject, Instance):
+            return lambda: _to_dict(self, subject)
+        return super().get_attribute(subject, name)
 
     def opaque_attribute(self, subject: Opaque, name: str) -> Any:
         """Return an attribute of transformers, which is not at hand as a whole."""
@@ -192,6 +206,15 @@ class _FieldName(External):
 
     def attribute(self, evaluator: Evaluator, name: str) -> Any:
         return self._name if name == "name" else super().attribute(evaluator, name)
+
+
+def _to_dict(evaluator: Evaluator, config: Instance) -> dict[str, Any]:
+    """Restate `PreTrainedConfig.to_dict`: a copy of the attributes, parts as dictionaries."""
+    found = {
+        name: _to_dict(evaluator, value) if isinstance(value, Instance) else deep_copy(value)
+        for name, value in config.attributes.items()
+    }
+    return {**found, "model_type": evaluator.get_attribute(config, "model_type")}
 
 
 def _is_dataclass(evaluator: Evaluator, args: list[Any], kwargs: dict[str, Any]) -> bool:

@@ -189,6 +189,9 @@ def _check_aux_layers(
         record.resolve("aux_layers", list(defaults), "the target class's default: 2, n/2, n-3")
     if read is not None or written is None or defaults is None or tuple(written) == defaults:
         return
+    if "eagle_config" in place and tuple(layer + 1 for layer in written) == defaults:
+        # Trainers for SGLang count layer outputs: the same layers, one lower.
+        return
     source = f"{_V2 if runner == 'V2' else _V1}:get_eagle3_aux_layers_from_config"
     record.add(
         "architecture.aux-layers-ignored",

@@ -11,7 +11,7 @@ n-3 of the target: the draft gets hidden states that it was not trained on, and 
 are accepted.
 
 ## Example
-A draft trained on layers 1, 15 and 28, written inside `eagle_config`, on 0.20.2: the target gives
+A draft trained on layers 3, 9 and 20, written inside `eagle_config`, on 0.20.2: the target gives
 the layers 2, 16 and 29.
 
 ## Fix
