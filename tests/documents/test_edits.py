@@ -9,14 +9,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from specpreflight.documents import parse_document, scan
 from specpreflight.documents.edits import edit_bytes, remove_bytes
 from specpreflight.documents.pointer import join_pointer, split_pointer
 
-EXAMPLES = int(os.environ.get("SPECPREFLIGHT_EXAMPLES", "250"))
+#: As many documents as SPECPREFLIGHT_EXAMPLES says, however slow the machine makes them.
+THOROUGH = settings(
+    max_examples=int(os.environ.get("SPECPREFLIGHT_EXAMPLES", "250")),
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
 
 INFINITIES = (float("inf"), float("-inf"))
 
@@ -202,7 +207,7 @@ def parent_of(root: Any, pointer: str) -> tuple[Any, str | int]:
     return root, int(last) if isinstance(root, list) else last
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
+@THOROUGH
 @given(documents(), values, st.data())
 def test_replacing_any_value(data: bytes, value: Any, choices: st.DataObject) -> None:
     document = parse_document(data, "config.json")
@@ -218,7 +223,7 @@ def test_replacing_any_value(data: bytes, value: Any, choices: st.DataObject) ->
     assert strictly_equal(json.loads(edited.decode("utf-8-sig")), expected[0])
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
+@THOROUGH
 @given(documents(), st.text(max_size=3), values, st.data())
 def test_adding_anywhere(data: bytes, key: str, value: Any, choices: st.DataObject) -> None:
     document = parse_document(data, "config.json")
@@ -247,7 +252,7 @@ def test_adding_anywhere(data: bytes, key: str, value: Any, choices: st.DataObje
     assert strictly_equal(json.loads(without.decode("utf-8-sig")), document.root)
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
+@THOROUGH
 @given(documents(), st.data())
 def test_removing_any_value(data: bytes, choices: st.DataObject) -> None:
     document = parse_document(data, "config.json")
@@ -261,7 +266,7 @@ def test_removing_any_value(data: bytes, choices: st.DataObject) -> None:
     assert strictly_equal(json.loads(edited.decode("utf-8-sig")), expected)
 
 
-@settings(max_examples=EXAMPLES, deadline=None)
+@THOROUGH
 @given(documents(), scalars.filter(lambda value: value not in INFINITIES), st.data())
 def test_another_editor_agrees(data: bytes, value: Any, choices: st.DataObject) -> None:
     """json-source-edit, written by others, replaces values to the same bytes."""
