@@ -83,6 +83,7 @@ def test_replace(before: str, pointer: str, value: Any, after: str) -> None:
         ('{\n "z": 1\n}', "/y", {"k": 1}, '{\n "z": 1,\n "y": {\n  "k": 1\n }\n}'),
         ('{\n  "z": 1\n, "a": 2\n}', "/b", 3, '{\n  "z": 1\n, "a": 2\n, "b": 3\n}'),
         ('{\r\n    "z": 1\r\n}', "/b", 2, '{\r\n    "z": 1,\r\n    "b": 2\r\n}'),
+        ('{"a": [1] ,"b": 2}', "/a/1", 2, '{"a": [1,2] ,"b": 2}'),
         # a blank line between groups is not what most neighbours have
         ('{"z": 1,\n "y": 2,\n\n "x": 3}', "/b", 2, '{"z": 1,\n "y": 2,\n\n "x": 3,\n "b": 2}'),
         # into empty containers

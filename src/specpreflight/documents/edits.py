@@ -81,7 +81,7 @@ def add_value(text: str, pointer: str, value: Any) -> str:
             written = format_value(key, style, "") + style.colon + written
         return text[: container.start + 1] + inner + written + closing + text[container.end - 1 :]
     lead = text[container.start + 1 : siblings[0].key_start]
-    separator = separator_of(text, siblings, "," + (lead or style.comma[1:]))
+    separator = separator_of(text, siblings, "," + (lead or style.comma.partition(",")[2]))
     if "\n" not in separator:
         style = style.on_one_line()
     written = format_value(value, style, _leading_whitespace(separator.rpartition("\n")[2]))
