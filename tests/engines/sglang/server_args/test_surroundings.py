@@ -16,7 +16,6 @@ from sglang_arguments import (
 )
 
 from specpreflight.engines.sglang.knowledge import releases
-from specpreflight.engines.sglang.server_args.environment import engine_environment
 from specpreflight.engines.sglang.server_args.machine import TYPICAL, possible_machines
 from specpreflight.engines.sglang.server_args.state import Unknowable
 from specpreflight.models.launch import Hardware
@@ -138,33 +137,6 @@ def test_an_unknown_machine_stands_for_every_kind() -> None:
     assert known[0].memory_mib == SM100.memory_mib
     ampere = possible_machines(Hardware(capability=(8, 0)))
     assert [machine.memory_mib for machine in ampere] == [40960, 81920]
-
-
-@pytest.mark.parametrize(
-    ("release", "flags", "name", "expected"),
-    [
-        ("0.5.4.post1", "", "NCCL_CUMEM_ENABLE", ("0", "forced")),
-        ("0.5.4.post2", "", "NCCL_CUMEM_ENABLE", ("0", "default")),
-        ("0.5.9", "--enable-symm-mem", "NCCL_CUMEM_ENABLE", ("1", "forced")),
-        ("0.5.9", "--enable-nccl-nvls", "NCCL_NVLS_ENABLE", ("1", "forced")),
-        ("0.5.4", "", "CUDA_DEVICE_MAX_CONNECTIONS", ("4", "forced")),
-        ("0.5.9", "", "CUDA_DEVICE_MAX_CONNECTIONS", ("8", "forced")),
-        ("0.5.22", "--tp-size 8", "NCCL_GRAPH_REGISTER", None),
-        ("0.5.23", "--tp-size 8", "NCCL_GRAPH_REGISTER", ("0", "default")),
-        ("0.5.23", "", "NCCL_GRAPH_REGISTER", None),
-        (
-            "0.5.18",
-            "--tp-size 8 --enable-deterministic-inference",
-            "NCCL_MAX_NCHANNELS",
-            ("8", "forced"),
-        ),
-    ],
-)
-def test_variables_that_the_engine_sets(
-    release: str, flags: str, name: str, expected: tuple[str, str] | None
-) -> None:
-    found = engine_environment(arguments(release, f"{CHAIN} {flags}", draft=LLAMA)).get(name)
-    assert (None if found is None else (found.value, found.rule)) == expected
 
 
 def test_every_event_says_what_it_compares() -> None:
