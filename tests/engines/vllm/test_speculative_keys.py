@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from specpreflight.engines.vllm.knowledge import Knowledge
@@ -33,6 +33,7 @@ JSON_VALUES = st.one_of(
 )
 
 
+@settings(deadline=None)
 @given(name=st.sampled_from(sorted(TYPES)), value=JSON_VALUES)
 def test_values_convert_as_in_pydantic(name: str, value: Any) -> None:
     real, ours = TYPES[name]
