@@ -22,6 +22,7 @@ _COMMANDS = {
     "history": ("history", "List what was fixed in a checkpoint."),
     "env": ("env", "Show, keep and compare the NCCL environment."),
     "run": ("run", "Check a launch, then become its command."),
+    "diagnose": ("diagnose", "Say why a server died, or accepts nothing, from its log."),
     "engines": ("engines", "List the engine releases that are known."),
     "rules": ("rules", "List all rules."),
     "explain": ("rules", "Print a rule's page."),

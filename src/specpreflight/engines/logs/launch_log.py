@@ -1,0 +1,65 @@
+"""Everything that the lines of one launch told, before it is judged."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from specpreflight.engines.logs.tracebacks import TraceReader
+
+
+@dataclass(slots=True)
+class Mark:
+    """A fatal line without a traceback."""
+
+    cause: str
+    text: str
+    number: int
+    time: datetime | None
+    outer: datetime | None
+    served_before: int
+    values: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class LaunchLog:
+    """What was read of one launch; `step` is the stage of the last line that names one."""
+
+    first_line: int
+    last_line: int = 0
+    engines: Counter[str] = field(default_factory=Counter)
+    first: datetime | None = None
+    first_outer: datetime | None = None
+    last: datetime | None = None
+    last_outer: datetime | None = None
+    command: str | None = None
+    arguments: dict[str, Any] = field(default_factory=dict)
+    complete: bool = True
+    engine_config: dict[str, Any] = field(default_factory=dict)
+    release: str | None = None
+    texts: set[str] = field(default_factory=set)
+    step: str | None = None
+    ready: bool = False
+    ready_line: int = 0
+    served: int = 0
+    processes: set[str] = field(default_factory=set)
+    loads: Counter[str] = field(default_factory=Counter)
+    pools: Counter[str] = field(default_factory=Counter)
+    values: dict[str, Any] = field(default_factory=dict)
+    environment: dict[str, str] = field(default_factory=dict)
+    warnings: dict[str, str] = field(default_factory=dict)
+    nccl_error: str | None = None
+    started_ranks: set[int] = field(default_factory=set)
+    completed_ranks: set[int] = field(default_factory=set)
+    timed_out_ranks: set[str] = field(default_factory=set)
+    assertion: str | None = None
+    tracebacks: TraceReader = field(default_factory=TraceReader)
+    marks: list[Mark] = field(default_factory=list)
+    samples: list[tuple[float, float | None, int]] = field(default_factory=list)
+
+    @property
+    def engine(self) -> str | None:
+        """The engine that wrote most of the telling lines."""
+        return self.engines.most_common(1)[0][0] if self.engines else None

@@ -1,0 +1,209 @@
+"""Reading a log: blocks in, launches out, quickly past what says nothing.
+
+Once a server serves, only a few words in a block make its lines worth reading; everything else is
+counted, so a gigabyte of periodic lines costs little more than finding their ends.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from specpreflight.engines.logs.acceptance import MOST_SAMPLES, read_samples
+from specpreflight.engines.logs.arguments import read_arguments
+from specpreflight.engines.logs.launch_log import LaunchLog, Mark
+from specpreflight.engines.logs.lines import Line, Unwrap, read_line
+from specpreflight.engines.logs.steps import read_step
+from specpreflight.engines.logs.versions import TEXTS
+
+#: What a serving engine's block must hold to be read line by line.
+_TELLING: Final = (
+    b"raceback",
+    b"server_args=",
+    b"atchdog timeout",
+    b"atchdog caught",
+    b"ssertion `",
+    b"xit code",
+    b" version ",
+    b"launch_server",
+    b"running requests is reset",
+)
+_TELLING_LINE: Final = re.compile(b"|".join(map(re.escape, _TELLING)))
+_COMMAND: Final = re.compile(
+    r"^\++ (.*(?:sglang\.launch_server|sglang serve|vllm serve|vllm\.entry).*)"
+)
+_EXPORT: Final = re.compile(r"^\++ (?:export )?((?:NCCL|SGLANG|SGL|VLLM)_\w+)=(\S*)")
+_NCCL_SET: Final = re.compile(r"NCCL INFO (NCCL_\w+) set by environment to (.+?)\.?$")
+_NCCL_INIT: Final = re.compile(r"\brank (\d+) nranks \d+ .*Init (START|COMPLETE)")
+_NCCL_VERSION: Final = re.compile(r"NCCL version (\d+\.\d+\.\d+)|is using nccl==(\d+\.\d+\.\d+)")
+_TIMEOUT: Final = re.compile(
+    r"Watchdog caught collective operation timeout: WorkNCCL\(.*?OpType=(\w+).*?"
+    r"Timeout\(ms\)=(\d+)"
+)
+_ARGPARSE: Final = re.compile(r"^[\w./-]+(?: serve)?: error: .+")
+_KILLED: Final = re.compile(
+    r"exit ?code[:=]? ?-9\b|status=9/KILL|Out of memory: Killed process|^Killed$"
+)
+_START_HOOKS: Final = ("Max running requests is reset", "Overlap scheduler is disabled because")
+
+
+class LogReading:
+    """The launches that a log tells of, read block by block.
+
+    Args:
+        unwrap: takes off what a container, a journal or a terminal added to a line.
+    """
+
+    def __init__(self, unwrap: Unwrap) -> None:
+        self._unwrap = unwrap
+        self._number = 1
+        self._year = 2000
+        self.launches = [LaunchLog(1)]
+
+    def read(self, block: bytes) -> None:
+        """Read whole lines."""
+        launch = self.launches[-1]
+        if not launch.served or launch.tracebacks.is_open or any(map(block.__contains__, _TELLING)):
+            for raw in block.removesuffix(b"\n").split(b"\n"):
+                self._read_raw(raw)
+                self._number += 1
+        else:
+            self._sample(launch, block)
+            self._number += block.count(b"\n")
+        self.launches[-1].last_line = self._number - 1
+
+    def _sample(self, launch: LaunchLog, block: bytes) -> None:
+        most = MOST_SAMPLES - len(launch.samples)
+        found = read_samples(block, max(most, 4))
+        launch.samples.extend(found)
+        if found or b"200 OK" in block:
+            launch.served += 10
+
+    def _read_raw(self, raw: bytes) -> None:
+        launch = self.launches[-1]
+        if b"accept len: " in raw or b"SpecDecoding metrics:" in raw:
+            self._sample(launch, raw)
+            self._note_serving(launch, raw)
+            return
+        if launch.served and not launch.tracebacks.is_open and not _TELLING_LINE.search(raw):
+            return
+        for line in read_line(raw, self._number, self._unwrap, self._year):
+            self._read_line(line)
+
+    def _note_serving(self, launch: LaunchLog, raw: bytes) -> None:
+        engine = "sglang" if b"accept len: " in raw else "vllm"
+        launch.engines[engine] += 1
+        launch.step, launch.ready = "READY", True
+        if engine == "sglang":
+            for words in ("Decode batch. ", "Decode batch, ", "Decode batch [", "accept rate: "):
+                if words.encode() in raw:
+                    launch.texts.add(words)
+
+    def _read_line(self, line: Line) -> None:
+        launch = self._launch_of(line)
+        launch.last_line = line.number
+        self._note_time(launch, line)
+        if line.engine:
+            launch.engines[line.engine] += 1
+            if line.process:
+                launch.processes.add(line.process)
+        if launch.tracebacks.read(line, launch.served):
+            self._note_engine_of_frame(launch, line.text)
+            return
+        self._read_start(launch, line)
+        read_step(launch, line)
+        _read_nccl(launch, line.text)
+        _read_death(launch, line)
+        if line.engine == "sglang" or launch.engine == "sglang":
+            launch.texts.update(words for words in TEXTS if words in line.text)
+
+    def _launch_of(self, line: Line) -> LaunchLog:
+        launch, text = self.launches[-1], line.text
+        over = launch.ready or bool(launch.tracebacks.traces) or bool(launch.marks)
+        if (
+            ((_COMMAND.match(text) or text.startswith(_START_HOOKS)) and over)
+            or (text.startswith("server_args=") and (launch.arguments or launch.step or over))
+            or (
+                ("API server version " in text or "non-default args: " in text)
+                and (launch.step or over)
+            )
+        ):
+            launch.last_line = line.number - 1
+            launch = LaunchLog(line.number)
+            self.launches.append(launch)
+        return launch
+
+    def _note_time(self, launch: LaunchLog, line: Line) -> None:
+        begins = line.engine or _COMMAND.match(line.text)
+        if line.time:
+            if self._year == 2000 and line.engine == "sglang":
+                self._year = line.time.year
+            launch.last = line.time
+            launch.first = launch.first or line.time
+        if line.outer:
+            launch.last_outer = line.outer
+            if begins:
+                launch.first_outer = launch.first_outer or line.outer
+
+    def _note_engine_of_frame(self, launch: LaunchLog, text: str) -> None:
+        if "/sglang/" in text:
+            launch.engines["sglang"] += 1
+            launch.texts.update(words for words in TEXTS if words in text)
+        elif "/vllm/" in text:
+            launch.engines["vllm"] += 1
+
+    def _read_start(self, launch: LaunchLog, line: Line) -> None:
+        text = line.text
+        if match := _COMMAND.match(text):
+            launch.command = match[1]
+            launch.engines["sglang" if "sglang" in match[1] else "vllm"] += 1
+        elif match := _EXPORT.match(text):
+            launch.environment[match[1]] = match[2]
+        elif text.startswith("server_args="):
+            body = text.removeprefix("server_args=").removeprefix("ServerArgs")
+            launch.arguments, launch.complete = read_arguments(body)
+            launch.engines["sglang"] += 1
+        elif "non-default args: " in text or text.startswith("args: Namespace("):
+            body = text[text.index("args: ") + 6 :].removeprefix("Namespace")
+            launch.arguments, launch.complete = read_arguments(body)
+            launch.engines["vllm"] += 1
+        elif "LLM engine (v" in text and " with config: " in text:
+            launch.engine_config = read_arguments("(" + text.partition(" with config: ")[2])[0]
+            launch.engines["vllm"] += 1
+
+
+def _read_nccl(launch: LaunchLog, text: str) -> None:
+    if "NCCL" not in text and "nccl==" not in text:
+        return
+    if match := _NCCL_SET.search(text):
+        launch.environment[match[1]] = match[2]
+        launch.values.setdefault("set_by_environment", {})[match[1]] = match[2]
+    elif match := _NCCL_INIT.search(text):
+        ranks = launch.started_ranks if match[2] == "START" else launch.completed_ranks
+        ranks.add(int(match[1]))
+    elif match := _NCCL_VERSION.search(text):
+        launch.values["nccl_version"] = match[1] or match[2]
+    elif "NCCL WARN " in text:
+        launch.nccl_error = text.partition("NCCL WARN ")[2]
+
+
+def _read_death(launch: LaunchLog, line: Line) -> None:
+    text = line.text
+    if "ssertion `" in text:
+        launch.assertion = launch.assertion or text
+    cause, values = None, {}
+    if "atchdog caught" in text and (match := _TIMEOUT.search(text)):
+        launch.timed_out_ranks.add(line.process or text[:12])
+        cause, values = "L-DIST-TIMEOUT", {"op": match[1], "timeout_ms": int(match[2])}
+    elif "atchdog timeout (self.watchdog_timeout=" in text:
+        cause = "L-RUN-WATCHDOG"
+    elif _KILLED.search(text):
+        cause = "L-MEM-KILL"
+    elif line.engine is None and _ARGPARSE.match(text):
+        cause = "ARGPARSE"
+    elif "Do you wish to run the custom code? [y/N]" in text:
+        cause = "PROMPT"
+    if cause and len(launch.marks) < 64:
+        launch.marks.append(
+            Mark(cause, text, line.number, line.time, line.outer, launch.served, dict(values))
+        )

@@ -1,0 +1,122 @@
+"""A diagnosis: what a log says about the launch that wrote it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseRange:
+    """The releases that fit a log, both ends included; `None` is not known."""
+
+    low: str | None = None
+    high: str | None = None
+
+    def __str__(self) -> str:
+        if self.low == self.high:
+            return self.low or "of an unknown release"
+        if self.low and self.high:
+            return f"{self.low} - {self.high}"
+        return f"{self.low} or later" if self.low else f"up to {self.high}"
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedLaunch:
+    """A launch as its log prints it: after the engine's own adjustments, secrets left out.
+
+    `environment` are variables that NCCL or a traced shell printed. `complete` is false where the
+    line of the arguments was cut.
+    """
+
+    target: str | None = None
+    draft: str | None = None
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    environment: Mapping[str, str] = field(default_factory=dict)
+    command: str | None = None
+    complete: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """What became of one launch.
+
+    Attributes:
+        engine: `sglang`, `vllm`, or `None` where no line is an engine's.
+        healthy: `None` where the log ends before anything is decided.
+        stage: the step that the launch was in (`ARG`, `CFG`, `DIST`, `TW`, `TKV`, `TGR`, `DCFG`,
+            `DW`, `DKV`, `DGR`, `WARM`, `READY`, `RUN`).
+        cause: id of the failure shape, `L-UNKNOWN` for a fatal error of no known shape.
+        rule: the rule that reports it before a launch.
+        message: the error's own text.
+        values: what the messages say, by name.
+        seconds_to_death: from the engine's first line to its first fatal one.
+        acceptance_length: tokens a verification step, the bonus token included where the release
+            counts it; the mean over the log.
+        acceptance_rate: as the release prints it, 0 to 1.
+        silent_fault: `no-acceptance` or `little-acceptance` for a server that looks healthy.
+        lengths: acceptance lengths over time.
+        warnings: known lines that are easily overlooked, once each, by a short name.
+        first_line: the launch's first line in the file, from 1.
+        earlier: the launches before this one in the same file.
+    """
+
+    engine: str | None
+    version: ReleaseRange
+    healthy: bool | None
+    stage: str | None
+    cause: str | None
+    rule: str | None
+    message: str | None
+    values: Mapping[str, Any]
+    seconds_to_death: float | None
+    acceptance_length: float | None
+    acceptance_rate: float | None
+    silent_fault: str | None
+    lengths: tuple[float, ...]
+    warnings: Mapping[str, str]
+    launch: LoggedLaunch
+    first_line: int
+    last_line: int
+    earlier: tuple[Diagnosis, ...] = ()
+
+    def as_data(self) -> dict[str, Any]:
+        """Return what `--format json` prints."""
+        return {
+            "engine": self.engine,
+            "version": {"low": self.version.low, "high": self.version.high},
+            "healthy": self.healthy,
+            "stage": self.stage,
+            "cause": self.cause,
+            "rule": self.rule,
+            "message": self.message,
+            "values": dict(self.values),
+            "seconds_to_death": self.seconds_to_death,
+            "acceptance_length": self.acceptance_length,
+            "acceptance_rate": self.acceptance_rate,
+            "silent_fault": self.silent_fault,
+            "warnings": dict(self.warnings),
+            "launch": {
+                "target": self.launch.target,
+                "draft": self.launch.draft,
+                "arguments": dict(self.launch.arguments),
+                "environment": dict(self.launch.environment),
+            },
+            "first_line": self.first_line,
+            "last_line": self.last_line,
+            "earlier": [launch.as_data() for launch in self.earlier],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Something that two runs do not share.
+
+    `explains` says why it can be the reason for the failure; `None` where nothing is known.
+    """
+
+    name: str
+    good: str | None
+    bad: str | None
+    explains: str | None = None

@@ -1,0 +1,166 @@
+"""Logs: read as blocks of whole lines, in bounded memory, whatever wrote them.
+
+A block is what the fast path searches; a line is unwrapped only where something was found in it.
+Wrappers that cut long lines (Docker's json-file driver, containerd) are joined again while reading.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import zlib
+from codecs import getincrementaldecoder
+from collections.abc import Iterator
+from contextlib import nullcontext
+from itertools import chain
+from pathlib import Path
+from typing import IO, Final
+
+from specpreflight.errors import InputError
+
+BLOCK: Final = 1 << 18
+#: A line is kept up to here; the longest that an engine writes are some 100 KiB.
+LONGEST_LINE: Final = 1 << 20
+
+_BYTE_ORDER_MARKS: Final = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
+_CRI: Final = re.compile(rb"(\S+Z|\S+[+-]\d\d:\d\d) (?:stdout|stderr) ([PF])(?::\S*)? (.*)", re.S)
+_ANSI: Final = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)")
+_TIME: Final = r"(?P<time>20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?)(?:Z|[+-]\d\d:?\d\d)"
+_WRAPPERS: Final = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"\[pod/[^\]]+\] ",
+        r"[\w.-]+-\d+ +\| ?",
+        rf"{_TIME} \S+ [\w@.:\\-]+(?:\[\d+\])?: ",
+        rf"{_TIME} ?",
+        r"[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \S+ [\w@.:\\-]+(?:\[\d+\])?: ",
+        r"\[\d+,\d+\]<std(?:err|out)>: ?",
+        r"\[(?:default|rank)\d+\]: ?(?!\[[EWI]\d{4})",
+        r"\d+: (?=\[20|Traceback|  File)",
+        r"##\[\w+\]",
+    )
+)
+
+
+def read_blocks(path: str) -> Iterator[bytes]:
+    """Yield a log's bytes in blocks that end with a line; `-` is the standard input.
+
+    Raises:
+        InputError: the file is missing, unreadable, empty, or no text.
+    """
+    name = "the standard input" if path == "-" else path
+    try:
+        with nullcontext(sys.stdin.buffer) if path == "-" else Path(path).open("rb") as stream:
+            yield from _whole_lines(_chunks(stream), name)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise InputError(f"{name}: cannot be read: {reason}") from None
+    except zlib.error as error:
+        raise InputError(f"{name}: is no whole gzip file: {error}") from None
+
+
+def unwrap(line: bytes) -> tuple[str | None, str]:
+    """Return a line without colours and without what a container or journal put before it.
+
+    Returns:
+        The wrapper's own time (`2026-08-10T11:00:24.2`), if it writes one with a year; the text.
+    """
+    text = line.decode("utf-8", "replace")
+    if "\x1b" in text:
+        text = _ANSI.sub("", text)
+    time = None
+    while match := next(filter(None, (wrapper.match(text) for wrapper in _WRAPPERS)), None):
+        time = match.groupdict().get("time") or time
+        text = text[match.end() :]
+    return time, text
+
+
+def _chunks(stream: IO[bytes]) -> Iterator[bytes]:
+    chunk = stream.read(BLOCK)
+    if not chunk.startswith(b"\x1f\x8b"):
+        while chunk:
+            yield chunk
+            chunk = stream.read(BLOCK)
+        return
+    inflate = zlib.decompressobj(wbits=31)
+    while chunk:
+        yield inflate.decompress(chunk, BLOCK)
+        chunk = inflate.unconsumed_tail or inflate.unused_data.lstrip(b"\0")
+        if inflate.eof and chunk:
+            inflate = zlib.decompressobj(wbits=31)
+        chunk = chunk or stream.read(BLOCK)
+
+
+def _whole_lines(chunks: Iterator[bytes], name: str) -> Iterator[bytes]:
+    first = next(chunks, b"")
+    if not first.strip():
+        raise InputError(f"{name}: is empty", hint="give the file that the server's output went to")
+    encoding = _BYTE_ORDER_MARKS.get(first[:2])
+    if encoding is None and b"\0" in first[:4096]:
+        raise InputError(f"{name}: is no text", hint="give the server's log, or pipe it to `-`")
+    decode = getincrementaldecoder(encoding or "utf-8")("replace").decode
+    rejoin = _wrapper_that_cuts(first)
+    rest = b""
+    for chunk in chain([first], chunks):
+        block = decode(chunk).encode() if encoding else chunk
+        head, newline, tail = block.rpartition(b"\n")
+        if newline:
+            yield rejoin(rest + head + b"\n")
+            rest = tail
+        else:
+            rest = (rest + tail)[:LONGEST_LINE]
+    if rest:
+        yield rejoin(rest + b"\n")
+
+
+class _Docker:
+    """Joins the json-file driver's pieces of 16 KiB."""
+
+    def __init__(self) -> None:
+        self._piece = ""
+
+    def __call__(self, block: bytes) -> bytes:
+        lines = []
+        for line in block.split(b"\n"):
+            try:
+                entry = json.loads(line) if line else None
+            except ValueError:
+                entry = None
+            if not isinstance(entry, dict) or not isinstance(entry.get("log"), str):
+                lines.append(line)
+                continue
+            self._piece += entry["log"]
+            if self._piece.endswith("\n") or len(self._piece) > LONGEST_LINE:
+                text, self._piece = self._piece.rstrip("\n"), ""
+                lines.append(f"{entry.get('time', '')} {text}".encode())
+        return b"\n".join(lines)
+
+
+class _Containerd:
+    """Joins the pieces that containerd marks with `P`."""
+
+    def __init__(self) -> None:
+        self._piece = b""
+
+    def __call__(self, block: bytes) -> bytes:
+        lines = []
+        for line in block.split(b"\n"):
+            match = _CRI.fullmatch(line)
+            if match is None:
+                lines.append(line)
+                continue
+            self._piece += match[3]
+            if match[2] == b"F" or len(self._piece) > LONGEST_LINE:
+                lines.append(match[1] + b" " + self._piece)
+                self._piece = b""
+        return b"\n".join(lines)
+
+
+def _wrapper_that_cuts(block: bytes) -> _Docker | _Containerd | type[bytes]:
+    head = block[:4096].lstrip()
+    if head.startswith(b"{") and b'"log":' in head:
+        return _Docker()
+    if _CRI.match(head.split(b"\n", 1)[0]):
+        return _Containerd()
+    return bytes
