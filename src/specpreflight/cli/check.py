@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
@@ -42,8 +41,7 @@ class WordsCommand(click.Command):
         return super().parse_args(ctx, args)
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
+class Options(NamedTuple):
     """A `check` command line, parsed.
 
     `inherited` stands for the variables of this process where a command will get others.
@@ -192,7 +190,7 @@ def run_check(options: Options) -> int:
     launches = [
         launch
         for paths in paths_on_hosts(options.paths, options.hosts)
-        for launch in load_launches(replace(options, paths=paths))
+        for launch in load_launches(options._replace(paths=paths))
     ]
     if len(launches) > 1:
         launches = with_copies(launches)

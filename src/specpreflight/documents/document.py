@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from specpreflight.documents import scan
 from specpreflight.documents.pointer import array_index, join_pointer, split_pointer
@@ -15,8 +14,7 @@ from specpreflight.documents.pointer import array_index, join_pointer, split_poi
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """Where a value stands: 1-based line and columns (characters), and the byte span.
 
     `end_column` and `end` are exclusive; for a value that goes over several lines, `end_column`
@@ -30,8 +28,7 @@ class Place:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class Hidden:
+class Hidden(NamedTuple):
     """A key that a later one of the same name hides: where it stands, and its unused value."""
 
     pointer: str

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from specpreflight.documents.document import BYTE_ORDER_MARK
 
 
-@dataclass(frozen=True, slots=True)
-class Explanation:
+class Explanation(NamedTuple):
     """A problem as half a sentence, its remedy, and where it is (1-based, characters)."""
 
     problem: str

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from specpreflight.documents.pointer import array_index, split_pointer
 
@@ -18,8 +18,7 @@ _raw_decode = json.JSONDecoder().raw_decode
 _whitespace = re.compile(r"[ \t\n\r]*")
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(NamedTuple):
     """A value in a text, with its key; offsets are in characters, ends exclusive.
 
     `key` is the unescaped key in an object, the index in an array and `""` for the whole document;

@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 Kind = Literal[
     "ambiguous",
@@ -36,8 +36,7 @@ class ConversionError(ValueError):
     """A converter's own message, as `argparse.ArgumentTypeError` carries it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
+class Option(NamedTuple):
     """One `add_argument`.
 
     Attributes:
@@ -89,8 +88,7 @@ class Option:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(NamedTuple):
     """One thing argparse would refuse: its text, and the words it is about."""
 
     kind: Kind
@@ -100,8 +98,7 @@ class Problem:
     matches: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Given:
+class Given(NamedTuple):
     """An option as it was given: the spelling, and the words that it took."""
 
     option: Option
@@ -110,8 +107,7 @@ class Given:
     position: int
 
 
-@dataclass(frozen=True, slots=True)
-class Arguments:
+class Arguments(NamedTuple):
     """A parsed command line.
 
     Attributes:
@@ -188,8 +184,7 @@ def index_options(options: Sequence[Option]) -> dict[str, Option]:
     return {spelling: option for option in options for spelling in option.all_spellings()}
 
 
-@dataclass(slots=True)
-class _Match:
+class _Match(NamedTuple):
     """What a word that looks like an option is taken for."""
 
     option: Option | None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from specpreflight.documents import Document
 from specpreflight.models.finding import Origin, Value
@@ -18,8 +18,7 @@ TEXT_POINTERS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(NamedTuple):
     """Why a checkpoint could not be read.
 
     `kind` is `missing` (no such folder or file), `not-cached` (a Hub id that is not in the local

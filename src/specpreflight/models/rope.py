@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from specpreflight.models.checkpoint import Checkpoint
 from specpreflight.models.finding import Value
 
 
-@dataclass(frozen=True, slots=True)
-class Rope:
+class Rope(NamedTuple):
     """What a config states about its rotary embedding; `None` is "not stated".
 
     `layout` is `v4` (`rope_theta` and `rope_scaling` beside it), `v5` (all in `rope_parameters`),

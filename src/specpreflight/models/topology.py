@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 #: Path types from nearest to farthest; NVLink (`NV18`) and XGMI come before all of them.
 DISTANCE: Final = ("PIX", "PXB", "PHB", "NODE", "SYS")
 
 
-@dataclass(frozen=True, slots=True)
-class Topology:
+class Topology(NamedTuple):
     """The matrix of `nvidia-smi topo -m` or AMD's tool.
 
     Attributes:

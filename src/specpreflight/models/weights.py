@@ -71,8 +71,7 @@ class Tensor(NamedTuple):
         return prod(self.shape)
 
 
-@dataclass(frozen=True, slots=True)
-class WeightProblem:
+class WeightProblem(NamedTuple):
     """Something wrong with a weight file or its index.
 
     `kind` is one of `truncated`, `trailing-bytes`, `header-size`, `header-json`, `entry`, `dtype`,
@@ -145,8 +144,7 @@ class ZeroFilled(NamedTuple):
     zeros: int
 
 
-@dataclass(frozen=True, slots=True)
-class LoaderError:
+class LoaderError(NamedTuple):
     """Where building or loading the draft stops."""
 
     stage: Literal["arguments", "config", "build", "load"]

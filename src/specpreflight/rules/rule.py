@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from specpreflight.models.finding import SEVERITY_OF_OUTCOME, Finding, Remedy, Severity
 from specpreflight.models.launch import Launch
@@ -13,8 +13,7 @@ from specpreflight.models.resolved import Event, Resolved
 Check = Callable[[Launch, Resolved], Iterator[Finding]]
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(NamedTuple):
     """One check.
 
     Attributes:

@@ -11,9 +11,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, Literal
+from typing import Final, Literal, NamedTuple
 
 from specpreflight.errors import InputError
 from specpreflight.sources.assignment import Assignment
@@ -24,8 +23,7 @@ Dialect = Literal["docker", "dotenv"]
 DIALECTS: Final[tuple[Dialect, ...]] = ("dotenv", "docker")
 
 
-@dataclass(frozen=True, slots=True)
-class EnvFile:
+class EnvFile(NamedTuple):
     """A file to read and its dialect; `given` is the path as the user wrote it."""
 
     path: Path

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from decimal import Decimal
 from functools import lru_cache
 from typing import Any
@@ -65,7 +64,7 @@ def parse(
     if config is not None:
         words = merge_config(words, config, knowledge)
     parsed = parse_arguments(words, options(knowledge), converters=_CONVERTERS, python=python)
-    return replace(parsed, values={**parsed.values, **_undecided(parsed, knowledge)})
+    return parsed._replace(values={**parsed.values, **_undecided(parsed, knowledge)})
 
 
 def _undecided(parsed: Arguments, knowledge: Knowledge) -> dict[str, None]:
@@ -102,7 +101,7 @@ def options_for_words(words: Sequence[str], release: str) -> tuple[Option, ...]:
         for word in sorted(unknown):
             found = canonical_option(word, theirs)
             if found is not None:
-                borrowed[word] = replace(found, spellings=(word, found.name))
+                borrowed[word] = found._replace(spellings=(word, found.name))
                 unknown = unknown - {word}
     return (*own, *borrowed.values())
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from specpreflight.engines.source.values import Raised
 from specpreflight.models.checkpoint import Checkpoint
@@ -13,8 +12,7 @@ from specpreflight.models.finding import Outcome, Stage, Value
 from specpreflight.models.resolved import Event
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
+class Moment(NamedTuple):
     """When a config is read: for whom, by which part of the engine, and what is lost by then.
 
     `reader` is a phrase for reports (`the draft worker`); `loaded` says what was loaded before.
@@ -32,8 +30,7 @@ class Moment:
         return Outcome.CRASHES if self.starting else Outcome.REFUSES
 
 
-@dataclass(frozen=True, slots=True)
-class _Kind:
+class _Kind(NamedTuple):
     """A kind of failure: how it is recognised, its topic, and a line about it."""
 
     topic: str

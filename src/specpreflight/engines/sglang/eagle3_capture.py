@@ -8,8 +8,7 @@ Restates `speculative/eagle_worker.py`, `eagle_worker_v2.py` (the sharing of emb
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from specpreflight.engines.sglang.knowledge import Knowledge, ModelClass
 from specpreflight.engines.sglang.model_facts import ModelFacts
@@ -31,8 +30,7 @@ _DEEPSEEK_FAMILY = frozenset(
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(NamedTuple):
     """The two models of a launch as this release would build them."""
 
     knowledge: Knowledge

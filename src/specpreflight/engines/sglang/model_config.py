@@ -7,8 +7,7 @@ the facts from the object it makes, and says in events what it raises.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from specpreflight.engines.sglang.config_events import Moment, config_event, topic_of
 from specpreflight.engines.sglang.context_length import CONTEXT_LENGTH_KEYS, explain_length
@@ -68,8 +67,7 @@ class ArgumentsView(External):
         return value
 
 
-@dataclass(frozen=True, slots=True)
-class _Answer:
+class _Answer(NamedTuple):
     """What `from_server_args` gave, and the fields that it looked at.
 
     Neither facts nor an error: the code of the configuration class is not at hand.

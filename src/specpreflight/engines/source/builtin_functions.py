@@ -95,7 +95,7 @@ def signature(evaluator: Evaluator, args: list[Any], kwargs: dict[str, Any]) -> 
     """Return `inspect.signature(function)`."""
     function = args[0]
     if isinstance(function, DataclassConstructor):
-        return Signature(["self", *(field.name for field in fields(function.cls))])
+        return Signature(["self", *fields(function.cls)])
     if isinstance(function, Function):
         spec = function.node.args
         extra = [argument for argument in (spec.vararg, spec.kwarg) if argument is not None]

@@ -188,7 +188,7 @@ class Expressions(Objects):
             return found if isinstance(found, Opaque) else found is wanted
         if isinstance(left, Opaque) or isinstance(right, Opaque):
             return Opaque(f"{left!r} {type(operation).__name__} {right!r}")
-        if isinstance(right, (list, tuple)) and any(isinstance(i, Opaque) for i in right):
+        if isinstance(right, (list, tuple)) and Opaque in map(type, right):
             known = [item for item in right if not isinstance(item, Opaque)]
             if isinstance(operation, (ast.In, ast.NotIn)) and left in known:
                 return isinstance(operation, ast.In)

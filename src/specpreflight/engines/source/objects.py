@@ -27,6 +27,7 @@ from specpreflight.engines.source.values import (
     Opaque,
     Raised,
     Super,
+    decorator_name,
     raised,
 )
 
@@ -49,7 +50,7 @@ class Objects(Parts):
         scope = None if at_module else {**frame.outer, **frame.names}
         function = Function(node, frame.module, node.name, frame.owner, scope=scope)
         for decorator in node.decorator_list:
-            name = ast.unparse(decorator).split("(")[0].split(".")[-1]
+            name = decorator_name(decorator)
             if name in ("property", "cached_property"):
                 function.kind = "property"
             elif name in ("classmethod", "staticmethod"):
@@ -346,7 +347,13 @@ def _merge(bases: list[Class]) -> Iterator[Class]:
 
 
 def _sets(node: ast.FunctionDef, name: str) -> bool:
-    return any(ast.unparse(decorator) == f"{name}.setter" for decorator in node.decorator_list)
+    return any(
+        isinstance(decorator, ast.Attribute)
+        and decorator.attr == "setter"
+        and isinstance(decorator.value, ast.Name)
+        and decorator.value.id == name
+        for decorator in node.decorator_list
+    )
 
 
 def _inherits_unknown(cls: Class) -> bool:

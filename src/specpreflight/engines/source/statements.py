@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import operator
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from specpreflight.engines.source.expressions import Expressions
@@ -15,6 +16,7 @@ from specpreflight.engines.source.values import (
     Instance,
     Opaque,
     Raised,
+    last_name,
     raised,
 )
 
@@ -44,53 +46,52 @@ class Statements(Expressions):
 
     def statement(self, node: ast.stmt, frame: Frame) -> None:
         """Evaluate one statement."""
-        match node:
-            case ast.Expr():
-                self.value(node.value, frame)
-            case ast.Assign():
-                value = self.value(node.value, frame)
-                for target in node.targets:
-                    self.assign(target, value, frame)
-            case ast.AnnAssign():
-                if node.value is not None:
-                    self.assign(node.target, self.value(node.value, frame), frame)
-            case ast.AugAssign():
-                load = ast.copy_location(_as_load(node.target), node)
-                before, after = self.value(load, frame), self.value(node.value, frame)
-                self.assign(node.target, self.binary(node.op, before, after), frame)
-            case ast.If():
-                self._branch(node, frame)
-            case ast.Return():
-                raise Return(None if node.value is None else self.value(node.value, frame))
-            case ast.For():
-                self._loop(node, frame)
-            case ast.While():
-                self._while(node, frame)
-            case ast.Raise():
-                raise self._exception(node, frame)
-            case ast.Assert():
-                self._assert(node, frame)
-            case ast.Try():
-                self._try(node, frame)
-            case ast.With():
-                self._with(node, frame)
-            case ast.FunctionDef():
-                frame.names[node.name] = self.define(node, frame)
-            case ast.ClassDef():
-                frame.names[node.name] = self.define_class(node, frame)
-            case ast.Import() | ast.ImportFrom():
-                self._import(node, frame)
-            case ast.Delete():
-                for target in node.targets:
-                    self._delete(target, frame)
-            case ast.Break():
-                raise _Break
-            case ast.Continue():
-                raise _Continue
-            case ast.Pass() | ast.Global() | ast.Nonlocal():
-                pass
-            case _:
-                self.doubts.append(f"{frame.module.name}:{frame.function}: {type(node).__name__}")
+        evaluate = _STATEMENTS.get(type(node))
+        if evaluate is None:
+            self.doubts.append(f"{frame.module.name}:{frame.function}: {type(node).__name__}")
+        else:
+            evaluate(self, node, frame)
+
+    def _expression(self, node: ast.Expr, frame: Frame) -> None:
+        self.value(node.value, frame)
+
+    def _assignment(self, node: ast.Assign, frame: Frame) -> None:
+        value = self.value(node.value, frame)
+        for target in node.targets:
+            self.assign(target, value, frame)
+
+    def _annotated(self, node: ast.AnnAssign, frame: Frame) -> None:
+        if node.value is not None:
+            self.assign(node.target, self.value(node.value, frame), frame)
+
+    def _augmented(self, node: ast.AugAssign, frame: Frame) -> None:
+        before, after = self.value(node.target, frame), self.value(node.value, frame)
+        self.assign(node.target, self.binary(node.op, before, after), frame)
+
+    def _return(self, node: ast.Return, frame: Frame) -> None:
+        raise Return(None if node.value is None else self.value(node.value, frame))
+
+    def _raise(self, node: ast.Raise, frame: Frame) -> None:
+        raise self._exception(node, frame)
+
+    def _function(self, node: ast.FunctionDef, frame: Frame) -> None:
+        frame.names[node.name] = self.define(node, frame)
+
+    def _class(self, node: ast.ClassDef, frame: Frame) -> None:
+        frame.names[node.name] = self.define_class(node, frame)
+
+    def _delete(self, node: ast.Delete, frame: Frame) -> None:
+        for target in node.targets:
+            self._unbind(target, frame)
+
+    def _break(self, node: ast.Break, frame: Frame) -> None:
+        raise _Break
+
+    def _continue(self, node: ast.Continue, frame: Frame) -> None:
+        raise _Continue
+
+    def _nothing(self, node: ast.stmt, frame: Frame) -> None:
+        pass
 
     def _branch(self, node: ast.If, frame: Frame) -> None:
         test = self.value(node.test, frame)
@@ -145,13 +146,13 @@ class Statements(Expressions):
             current = frame.names.get("<exception>")
             return current if isinstance(current, Raised) else raised("RuntimeError", "")
         if isinstance(node.exc, ast.Call):
-            name = _last_name(node.exc.func)
+            name = last_name(node.exc.func)
             args = [self.value(argument, frame) for argument in node.exc.args]
             if args and name == "KeyError":
                 return raised(name, repr(args[0]))
             return raised(name, self.text(args[0]) if args else "")
         value = self.value(node.exc, frame)
-        return value if isinstance(value, Raised) else raised(_last_name(node.exc), "")
+        return value if isinstance(value, Raised) else raised(last_name(node.exc), "")
 
     def _assert(self, node: ast.Assert, frame: Frame) -> None:
         if self.truth(self.value(node.test, frame)) is False:
@@ -180,8 +181,8 @@ class Statements(Expressions):
         suppressed: set[str] = set()
         for item in node.items:
             call = item.context_expr
-            if isinstance(call, ast.Call) and _last_name(call.func) == "suppress":
-                suppressed.update(_last_name(argument) for argument in call.args)
+            if isinstance(call, ast.Call) and last_name(call.func) == "suppress":
+                suppressed.update(last_name(argument) for argument in call.args)
                 continue
             value = self.value(call, frame)
             if item.optional_vars is not None:
@@ -211,7 +212,7 @@ class Statements(Expressions):
             if alias.name != "*":
                 frame.names[alias.asname or alias.name] = self.find(f"{origin}.{alias.name}")
 
-    def _delete(self, target: ast.expr, frame: Frame) -> None:
+    def _unbind(self, target: ast.expr, frame: Frame) -> None:
         if isinstance(target, ast.Name):
             frame.names.pop(target.id, None)
         elif isinstance(target, ast.Attribute):
@@ -242,24 +243,39 @@ class Statements(Expressions):
                     self.assign(inner, item, frame)
 
 
+_STATEMENTS: Mapping[type[ast.stmt], Callable[[Statements, Any, Frame], None]] = {
+    ast.Expr: Statements._expression,
+    ast.Assign: Statements._assignment,
+    ast.AnnAssign: Statements._annotated,
+    ast.AugAssign: Statements._augmented,
+    ast.If: Statements._branch,
+    ast.Return: Statements._return,
+    ast.For: Statements._loop,
+    ast.While: Statements._while,
+    ast.Raise: Statements._raise,
+    ast.Assert: Statements._assert,
+    ast.Try: Statements._try,
+    ast.With: Statements._with,
+    ast.FunctionDef: Statements._function,
+    ast.ClassDef: Statements._class,
+    ast.Import: Statements._import,
+    ast.ImportFrom: Statements._import,
+    ast.Delete: Statements._delete,
+    ast.Break: Statements._break,
+    ast.Continue: Statements._continue,
+    ast.Pass: Statements._nothing,
+    ast.Global: Statements._nothing,
+    ast.Nonlocal: Statements._nothing,
+}
+
+
 def _may_return(body: list[ast.stmt]) -> bool:
     """Return whether statements may end their function, so that what follows is unknown too."""
     return any(isinstance(inner, ast.Return) for statement in body for inner in ast.walk(statement))
-
-
-def _as_load(target: ast.expr) -> ast.expr:
-    clone: ast.expr = ast.parse(ast.unparse(target), mode="eval").body
-    return clone
-
-
-def _last_name(node: ast.expr) -> str:
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    return node.id if isinstance(node, ast.Name) else ast.unparse(node)
 
 
 def _catches(handler: ast.ExceptHandler, error: Raised) -> bool:
     if handler.type is None:
         return True
     kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-    return any(_last_name(kind) in error.bases for kind in kinds)
+    return any(last_name(kind) in error.bases for kind in kinds)

@@ -8,9 +8,8 @@ which SGLang meets from 0.5.10 on (0.5.6.post1 for one release).
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from specpreflight.engines.source.values import (
     Class,
@@ -21,6 +20,7 @@ from specpreflight.engines.source.values import (
     Opaque,
     Raised,
     deep_copy,
+    last_name,
     raised,
 )
 
@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from specpreflight.engines.source.evaluator import Evaluator
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(NamedTuple):
     """A field: the annotation (`None` where annotations are strings) and how its value is made."""
 
     name: str
@@ -50,16 +49,15 @@ def initialise_dataclass(
     evaluator: Evaluator, cls: Class, subject: Instance, kwargs: dict[str, Any]
 ) -> None:
     """Set the fields, hand the rest to `__post_init__`, then run the class's validators."""
-    names = set()
-    for field in fields(cls):
-        names.add(field.name)
-        if field.name in kwargs:
-            evaluator.set_attribute(subject, field.name, kwargs[field.name])
+    declared = fields(cls)
+    for name, field in declared.items():
+        if name in kwargs:
+            evaluator.set_attribute(subject, name, kwargs[name])
         elif field.default is None:
-            raise raised("TypeError", f"Missing required field - '{field.name}'")
+            raise raised("TypeError", f"Missing required field - '{name}'")
         else:
-            evaluator.set_attribute(subject, field.name, _default(evaluator, field))
-    rest = {name: value for name, value in kwargs.items() if name not in names}
+            evaluator.set_attribute(subject, name, _default(evaluator, field))
+    rest = {name: value for name, value in kwargs.items() if name not in declared}
     found = evaluator.inherited(subject.cls, "__post_init__")
     if isinstance(found, Function):
         evaluator.call(found, [subject], rest)
@@ -71,7 +69,6 @@ def initialise_dataclass(
 
 
 def _default(evaluator: Evaluator, field: Field) -> Any:
-
     assert field.default is not None
     value = evaluator.value(
         field.default, Frame(field.owner.module, field.owner.name, {}, field.owner)
@@ -81,8 +78,15 @@ def _default(evaluator: Evaluator, field: Field) -> Any:
     return deep_copy(value)
 
 
-def fields(cls: Class) -> Iterator[Field]:
-    """Yield the fields of a class and its bases in the order of `dataclasses.fields`."""
+def fields(cls: Class) -> Mapping[str, Field]:
+    """Return the fields of a class and its bases by name, in the order of `dataclasses.fields`."""
+    if "<fields>" not in cls.attributes:
+        cls.attributes["<fields>"] = _collect_fields(cls)
+    found: Mapping[str, Field] = cls.attributes["<fields>"]
+    return found
+
+
+def _collect_fields(cls: Class) -> Mapping[str, Field]:
     found: dict[str, Field] = {}
     for ancestor in reversed(cls.order):
         for statement in ancestor.node.body:
@@ -90,7 +94,7 @@ def fields(cls: Class) -> Iterator[Field]:
                 continue
             if not isinstance(statement.target, ast.Name):
                 continue
-            if "ClassVar" in ast.unparse(statement.annotation):
+            if _is_class_variable(statement.annotation):
                 continue
             name = statement.target.id
             annotation = None if ancestor.module.strings else statement.annotation
@@ -99,7 +103,12 @@ def fields(cls: Class) -> Iterator[Field]:
             if name in found:
                 before = found[name]
                 found[name] = Field(name, before.annotation, value, ancestor)
-    yield from found.values()
+    return found
+
+
+def _is_class_variable(annotation: ast.expr) -> bool:
+    head = annotation.value if isinstance(annotation, ast.Subscript) else annotation
+    return isinstance(head, (ast.Name, ast.Attribute)) and last_name(head) == "ClassVar"
 
 
 def _plain_overrides(cls: Class) -> Iterator[tuple[str, ast.expr]]:
@@ -145,7 +154,7 @@ def validate_field(evaluator: Evaluator, cls: Class, name: str, value: Any) -> N
     """Check a value against a field's declared type; classes without `@strict` check nothing."""
     if cls.strict is None:
         return
-    field = _fields_by_name(cls.strict).get(name)
+    field = fields(cls.strict).get(name)
     if field is None:
         return
     try:
@@ -159,14 +168,6 @@ def validate_field(evaluator: Evaluator, cls: Class, name: str, value: Any) -> N
             "StrictDataclassFieldValidationError",
             f"Validation error for field '{name}':\n    {error.name}: {error.message}",
         ) from error
-
-
-def _fields_by_name(cls: Class) -> dict[str, Field]:
-    known = cls.attributes.get("<fields>")
-    if known is None:
-        known = cls.attributes["<fields>"] = {field.name: field for field in fields(cls)}
-    result: dict[str, Field] = known
-    return result
 
 
 def _run_validators(evaluator: Evaluator, field: Field, value: Any) -> None:
@@ -190,7 +191,7 @@ def check_type(
         case ast.BinOp(op=ast.BitOr()):
             _check_union(evaluator, field, name, value, list(_alternatives(annotation)))
         case ast.Subscript(value=head, slice=argument):
-            _check_generic(evaluator, field, name, value, ast.unparse(head), argument)
+            _check_generic(evaluator, field, name, value, last_name(head), argument)
         case ast.Constant(value=None):
             if value is not None:
                 raise _mismatch(f"Field '{name}' expected None, got {type(value).__name__}")
@@ -234,7 +235,7 @@ def _check_generic(
     evaluator: Evaluator, field: Field, name: str, value: Any, head: str, argument: ast.expr
 ) -> None:
     arguments = list(argument.elts) if isinstance(argument, ast.Tuple) else [argument]
-    kind = head.rpartition(".")[2].lower()
+    kind = head.lower()
     if kind == "optional":
         _check_union(evaluator, field, name, value, [*arguments, ast.Constant(None)])
     elif kind == "union":

@@ -8,7 +8,8 @@ import copy
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from specpreflight.engines.source.evaluator import Evaluator
@@ -19,11 +20,19 @@ class Undecided(Exception):
     """Plain Python would have to know whether an unknown value is true."""
 
 
-@dataclass(frozen=True, slots=True)
 class Opaque:
     """A value that is not known; `name` says where it would have come from (`torch.cuda()`)."""
 
-    name: str
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Opaque) and other.name == self.name
+
+    def __hash__(self) -> int:
+        return hash(self.name)
 
     def __repr__(self) -> str:
         return f"<unknown: {self.name}>"
@@ -87,10 +96,7 @@ class Class:
     @cached_property
     def decorators(self) -> tuple[str, ...]:
         """The last names of its decorators."""
-        return tuple(
-            ast.unparse(decorator).split("(")[0].split(".")[-1]
-            for decorator in self.node.decorator_list
-        )
+        return tuple(map(decorator_name, self.node.decorator_list))
 
     @cached_property
     def strict(self) -> Class | None:
@@ -202,6 +208,18 @@ _FOREIGN_EXCEPTIONS = {
 }
 
 
+def last_name(node: ast.expr) -> str:
+    """Return the name that ends a dotted one: `dataclass` of `dataclasses.dataclass`."""
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ast.unparse(node)
+
+
+def decorator_name(node: ast.expr) -> str:
+    """Return the last name of a decorator, with or without arguments."""
+    return last_name(node.func if isinstance(node, ast.Call) else node)
+
+
 def exception_bases(name: str) -> frozenset[str]:
     """Return the class names that an `except` clause may name to catch `name`."""
     known = getattr(builtins, name, None)
@@ -221,15 +239,14 @@ def raised_by_python(error: Exception) -> Raised:
     return Raised(type(error).__name__, message, exception_bases(type(error).__name__))
 
 
-@dataclass(slots=True)
-class Frame:
+class Frame(NamedTuple):
     """One call: its names, and where they are looked up next."""
 
     module: Module
     function: str
     names: dict[str, Any]
     owner: Class | None = None
-    outer: Mapping[str, Any] = field(default_factory=dict)
+    outer: Mapping[str, Any] = MappingProxyType({})
 
 
 class FieldSpec:

@@ -225,5 +225,5 @@ def _is_dataclass(evaluator: Evaluator, args: list[Any], kwargs: dict[str, Any])
 def _fields(evaluator: Evaluator, args: list[Any], kwargs: dict[str, Any]) -> Any:
     """Restate `dataclasses.fields` for an evaluated class."""
     if isinstance(args[0], Class):
-        return [_FieldName(field.name) for field in fields(args[0])]
+        return [_FieldName(name) for name in fields(args[0])]
     return Opaque("dataclasses.fields()")

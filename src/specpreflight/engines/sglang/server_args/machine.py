@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from specpreflight.models.launch import Hardware
 
 
-@dataclass(frozen=True, slots=True)
-class Machine:
+class Machine(NamedTuple):
     """One kind of machine, as SGLang's argument handling asks about it.
 
     CUDA is taken to be new enough for the GPU (12.3 for Hopper, 12.8 for Blackwell), and
