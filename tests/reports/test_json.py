@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import jsonschema
+import pytest
 from sample_report import SAMPLE
 
 from specpreflight.models.schema import report_schema
@@ -33,6 +35,15 @@ def test_finding_has_the_fields_of_the_contract_and_no_others() -> None:
         "kind": "file", "path": "d/config.json", "pointer": "/max_position_embeddings",
         "line": 4, "column": 30, "end_column": 36, "name": None,
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
+def test_what_is_no_json_number_is_written_as_text(number: float) -> None:
+    value = replace(SAMPLE.findings[0].values[0], value=number)
+    finding = replace(SAMPLE.findings[0], values=(value,))
+    text = render_json(replace(SAMPLE, findings=(finding,)))
+    shown = json.loads(text, parse_constant=pytest.fail)["findings"][0]["values"][0]["value"]
+    assert shown == str(number)
 
 
 def test_several_reports_share_a_summary() -> None:

@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
 from enum import Enum
+from math import isfinite
 from typing import Any
 
 from specpreflight.models.report import FORMAT_VERSION, Report
@@ -65,6 +66,8 @@ def _plain(value: Any) -> Any:
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
         return [_plain(item) for item in value]
+    if isinstance(value, float) and not isfinite(value):
+        return str(value)  # NaN and Infinity are no JSON, though configs may hold them
     if isinstance(value, (frozenset, set)):
         return sorted(_plain(item) for item in value)
     return value
