@@ -159,7 +159,8 @@ def _is_death(trace: Trace, launch: LaunchLog) -> bool:
     if launch.ready and trace.served_before + 3 <= launch.served:
         return False
     served = launch.ready and (launch.engine == "vllm" or trace.number > launch.ready_line)
-    return trace.fatal or not served
+    inner = trace.process.startswith(("Worker", "VllmWorker", "EngineCore"))
+    return trace.fatal or inner or not served
 
 
 def _priority(trace: Trace, launch: LaunchLog) -> int:
@@ -251,6 +252,8 @@ def _stage_of(cause: Cause | None, where: Trace | Mark, launch: LaunchLog) -> st
         return "CFG" if launch.engine == "vllm" and stage == "DCFG" else stage
     if launch.ready:
         return "RUN"
+    if cause and cause.name == "L-CTX-DRAFT-EARLY" and launch.step:
+        return launch.step
     for frame in reversed(chain.split("\n")):
         for pattern, target_stage, draft_stage in _STAGE_FRAMES:
             if re.search(pattern, frame):

@@ -16,19 +16,42 @@ from specpreflight.engines.logs.lines import Line, Unwrap, read_line
 from specpreflight.engines.logs.steps import read_step
 from specpreflight.engines.logs.versions import TEXTS
 
-#: What a serving engine's block must hold to be read line by line.
-_TELLING: Final = (
-    b"raceback",
-    b"server_args=",
-    b"atchdog timeout",
-    b"atchdog caught",
+#: What a serving engine's block must hold to be read line by line. Long words are found fastest,
+#: and each costs about a tenth of a loop over the lines.
+_TELLING: Final = {
+    "sglang": (
+        b"Traceback (most recent call last)",
+        b"server_args=",
+        b"Max running requests is reset to",
+        b"Watchdog caught collective operation timeout",
+        b"atchdog timeout (self.watchdog_timeout=",
+        b"xit code",
+    ),
+    "vllm": (
+        b"Traceback (most recent call last)",
+        b"non-default args: ",
+        b"Watchdog caught collective operation timeout",
+        b"ssertion `",
+        b"xit code",
+    ),
+}
+#: What is read beside them once a block is read line by line.
+_TELLING_BESIDE: Final = (
+    b"fatal error",
+    b"WorkerProc",
+    b"Exception ignored",
     b"ssertion `",
-    b"xit code",
+    b"NCCL WARN",
     b" version ",
     b"launch_server",
-    b"running requests is reset",
+    b"sglang serve",
+    b"vllm serve",
+    b"Killed",
 )
-_TELLING_LINE: Final = re.compile(b"|".join(map(re.escape, _TELLING)))
+_TELLING_LINE: Final = {
+    engine: re.compile(b"|".join(map(re.escape, (*words, *_TELLING_BESIDE))))
+    for engine, words in _TELLING.items()
+}
 _COMMAND: Final = re.compile(
     r"^\++ (.*(?:sglang\.launch_server|sglang serve|vllm serve|vllm\.entry).*)"
 )
@@ -63,14 +86,20 @@ class LogReading:
     def read(self, block: bytes) -> None:
         """Read whole lines."""
         launch = self.launches[-1]
-        if not launch.served or launch.tracebacks.is_open or any(map(block.__contains__, _TELLING)):
+        if launch.served and self._says_nothing(launch, block):
+            self._sample(launch, block)
+            self._number += block.count(b"\n")
+        else:
             for raw in block.removesuffix(b"\n").split(b"\n"):
                 self._read_raw(raw)
                 self._number += 1
-        else:
-            self._sample(launch, block)
-            self._number += block.count(b"\n")
         self.launches[-1].last_line = self._number - 1
+
+    def _says_nothing(self, launch: LaunchLog, block: bytes) -> bool:
+        if launch.tracebacks.is_open:
+            return False
+        words = _TELLING[launch.engine or "sglang"]
+        return not any(word in block for word in words)
 
     def _sample(self, launch: LaunchLog, block: bytes) -> None:
         most = MOST_SAMPLES - len(launch.samples)
@@ -85,7 +114,8 @@ class LogReading:
             self._sample(launch, raw)
             self._note_serving(launch, raw)
             return
-        if launch.served and not launch.tracebacks.is_open and not _TELLING_LINE.search(raw):
+        telling = _TELLING_LINE[launch.engine or "sglang"]
+        if launch.served and not launch.tracebacks.is_open and not telling.search(raw):
             return
         for line in read_line(raw, self._number, self._unwrap, self._year):
             self._read_line(line)
