@@ -224,3 +224,59 @@ def test_every_rule_that_is_named_exists() -> None:
     for cause in CAUSES:
         if cause.rule:
             assert find_rule(cause.rule).name == cause.rule
+
+
+STARTED = (
+    "[2026-01-01 10:00:00] server_args=ServerArgs(model_path='m', tokenizer_path='m')\n"
+    "[2026-01-01 10:00:03 TP0] Init torch distributed begin.\n"
+)
+READY = "[2026-01-01 10:01:00] The server is fired up and ready to roll!\n"
+SERVED = READY + 20 * (
+    "[2026-01-01 10:02:00 TP0] Decode batch, #running-req: 3, accept len: 2.00, accept rate: 0.33\n"
+)
+REFUSED_REQUEST = (
+    "[2026-01-01 10:03:00] ERROR:    Exception in ASGI application\n"
+    'Traceback (most recent call last):\n  File "/x/a.py", line 1, in f\n    r\nValueError: bad\n'
+)
+INIT = "h:1:2 [{0}] NCCL INFO ncclCommInitRank comm 0x1 rank {0} nranks 2 cudaDev {0} - Init {1}\n"
+
+
+@pytest.mark.parametrize(
+    ("log", "cause", "stage", "healthy"),
+    [
+        (
+            STARTED + "[2026-01-01 10:00:40] Subprocess a (pid=4) crashed with exit code -9.\n",
+            "L-MEM-KILL",
+            "DIST",
+            False,
+        ),
+        (
+            STARTED + SERVED + "[2026-01-01 10:08:00 TP0] Watchdog timeout "
+            "(self.watchdog_timeout=300)\n",
+            "L-RUN-WATCHDOG",
+            "RUN",
+            False,
+        ),
+        (STARTED + SERVED + REFUSED_REQUEST, None, "READY", True),
+        (
+            STARTED + INIT.format(0, "START") + INIT.format(1, "START")
+            + INIT.format(0, "COMPLETE") + 3 * "waiting for the server\n",
+            "L-NCCL-HANG",
+            "DIST",
+            False,
+        ),
+        (STARTED + INIT.format(0, "START"), None, "DIST", None),
+    ],
+)  # fmt: skip
+def test_deaths_without_a_traceback(
+    log: str, cause: str | None, stage: str, healthy: bool | None
+) -> None:
+    found = diagnose([log.encode()], unwrap)
+    assert (found.cause, found.stage, found.healthy) == (cause, stage, healthy)
+
+
+def test_secrets_in_an_error_are_not_repeated() -> None:
+    log = "launch_server.py: error: unrecognized arguments: --api-keys sk-planted --hf-token=sk-b\n"
+    found = diagnose([log.encode()], unwrap)
+    assert "sk-" not in str(found.as_data())
+    assert found.cause == "L-ARG-UNREC"

@@ -38,6 +38,7 @@ _STAGE_FRAMES: Final = (
     (r"create_engine_config", "CFG", "CFG"),
     (r"model_config\.py", "CFG", "DCFG"),
 )
+_SECRET_FLAG: Final = re.compile(r"(--[\w-]*(?:keys?|token|secret|password)[ =])\S+")
 _PREFERRED: Final = frozenset({"L-CFG-MODELTYPE", "L-MEM-GRAPH"})
 _DRAFT_ARGUMENTS: Final = {
     "num_steps": "speculative_num_steps",
@@ -82,9 +83,7 @@ def _judge_one(launch: LaunchLog) -> Diagnosis:
         healthy = False
         seconds = _seconds_to(where, launch)
         rule = _refined_rule(cause, rule, values)
-    elif (
-        launch.step == "DIST" and launch.started_ranks - launch.completed_ranks and _waited(launch)
-    ):
+    elif launch.step == "DIST" and _hangs(launch):
         cause, healthy = "L-NCCL-HANG", False
     if missing := sorted(launch.started_ranks - launch.completed_ranks):
         values["ranks_without_init_complete"] = missing
@@ -145,7 +144,7 @@ def _find_death(launch: LaunchLog) -> _Death | None:
 def _death_of_mark(mark: Mark, launch: LaunchLog) -> _Death | None:
     if mark.cause in {"ARGPARSE", "PROMPT"}:
         cause = _identify(mark.text, "", launch)
-        return (cause, mark, mark.text, _captures(cause, mark.text)) if cause else None
+        return (cause, mark, _shown(mark.text), _captures(cause, mark.text)) if cause else None
     values = dict(mark.values)
     if mark.cause == "L-DIST-TIMEOUT":
         values["ranks_timed_out"] = len(launch.timed_out_ranks)
@@ -213,7 +212,7 @@ def _choose(named: Sequence[tuple[Cause, str]]) -> tuple[Cause, str]:
 
 
 def _captures(cause: Cause, final: str) -> dict[str, Any]:
-    match = cause.message.search(final)
+    match = cause.message.search(_SECRET_FLAG.sub(r"\1***", final))
     found = match.groupdict() if match else {}
     values = {name.rstrip("_"): _typed(text) for name, text in found.items() if text is not None}
     if cause.name == "L-ARG-NONE" and cause.engine == "sglang":
@@ -232,6 +231,7 @@ def _typed(text: str) -> Any:
 
 
 def _shown(final: str) -> str:
+    final = _SECRET_FLAG.sub(r"\1***", final)
     lines = final.split("\n")
     inner = next(
         (line.strip() for line in lines[1:] if line.lstrip().startswith("Value error")), ""
@@ -270,9 +270,12 @@ def _seconds_to(where: Trace | Mark, launch: LaunchLog) -> float | None:
     return _seconds(start, end)
 
 
-def _waited(launch: LaunchLog) -> bool:
-    gap = _seconds(launch.last, launch.last_outer)
-    return gap is not None and gap >= 60
+def _hangs(launch: LaunchLog) -> bool:
+    """Whether ranks never connected, and only others wrote afterwards, or a minute went by."""
+    if not launch.started_ranks - launch.completed_ranks:
+        return False
+    gap = _seconds(launch.last_outer_of_engine, launch.last_outer)
+    return launch.foreign_lines >= 3 or (gap is not None and gap >= 60)
 
 
 def _seconds(start: datetime | None, end: datetime | None) -> float | None:

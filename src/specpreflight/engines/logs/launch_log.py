@@ -34,6 +34,7 @@ class LaunchLog:
     first_outer: datetime | None = None
     last: datetime | None = None
     last_outer: datetime | None = None
+    last_outer_of_engine: datetime | None = None
     command: str | None = None
     arguments: dict[str, Any] = field(default_factory=dict)
     complete: bool = True
@@ -55,6 +56,7 @@ class LaunchLog:
     completed_ranks: set[int] = field(default_factory=set)
     timed_out_ranks: set[str] = field(default_factory=set)
     assertion: str | None = None
+    foreign_lines: int = 0
     tracebacks: TraceReader = field(default_factory=TraceReader)
     marks: list[Mark] = field(default_factory=list)
     samples: list[tuple[float, float | None, int]] = field(default_factory=list)

@@ -56,6 +56,8 @@ _COMMAND: Final = re.compile(
     r"^\++ (.*(?:sglang\.launch_server|sglang serve|vllm serve|vllm\.entry).*)"
 )
 _EXPORT: Final = re.compile(r"^\++ (?:export )?((?:NCCL|SGLANG|SGL|VLLM)_\w+)=(\S*)")
+_SECRET: Final = re.compile(r"KEY|TOKEN|SECRET|PASSWORD")
+_SERVER_ARGS: Final = re.compile(r"\bserver_args=(?:ServerArgs)?([({])")
 _NCCL_SET: Final = re.compile(r"NCCL INFO (NCCL_\w+) set by environment to (.+?)\.?$")
 _NCCL_INIT: Final = re.compile(r"\brank (\d+) nranks \d+ .*Init (START|COMPLETE)")
 _NCCL_VERSION: Final = re.compile(r"NCCL version (\d+\.\d+\.\d+)|is using nccl==(\d+\.\d+\.\d+)")
@@ -137,6 +139,8 @@ class LogReading:
             launch.engines[line.engine] += 1
             if line.process:
                 launch.processes.add(line.process)
+        silent = line.engine is None and "NCCL" not in line.text
+        launch.foreign_lines = launch.foreign_lines + 1 if silent else 0
         if launch.tracebacks.read(line, launch.served):
             self._note_engine_of_frame(launch, line.text)
             return
@@ -152,7 +156,7 @@ class LogReading:
         over = launch.ready or bool(launch.tracebacks.traces) or bool(launch.marks)
         if (
             ((_COMMAND.match(text) or text.startswith(_START_HOOKS)) and over)
-            or (text.startswith("server_args=") and (launch.arguments or launch.step or over))
+            or (_SERVER_ARGS.search(text) and (launch.arguments or launch.step or over))
             or (
                 ("API server version " in text or "non-default args: " in text)
                 and (launch.step or over)
@@ -172,6 +176,8 @@ class LogReading:
             launch.first = launch.first or line.time
         if line.outer:
             launch.last_outer = line.outer
+            if line.engine or "NCCL" in line.text:
+                launch.last_outer_of_engine = line.outer
             if begins:
                 launch.first_outer = launch.first_outer or line.outer
 
@@ -188,9 +194,9 @@ class LogReading:
             launch.command = match[1]
             launch.engines["sglang" if "sglang" in match[1] else "vllm"] += 1
         elif match := _EXPORT.match(text):
-            launch.environment[match[1]] = match[2]
-        elif text.startswith("server_args="):
-            body = text.removeprefix("server_args=").removeprefix("ServerArgs")
+            launch.environment[match[1]] = "***" if _SECRET.search(match[1]) else match[2]
+        elif match := _SERVER_ARGS.search(text):
+            body = text[match.start(1) :]
             launch.arguments, launch.complete = read_arguments(body)
             launch.engines["sglang"] += 1
         elif "non-default args: " in text or text.startswith("args: Namespace("):
@@ -225,12 +231,13 @@ def _read_death(launch: LaunchLog, line: Line) -> None:
     if "atchdog caught" in text and (match := _TIMEOUT.search(text)):
         launch.timed_out_ranks.add(line.process or text[:12])
         cause, values = "L-DIST-TIMEOUT", {"op": match[1], "timeout_ms": int(match[2])}
-    elif "atchdog timeout (self.watchdog_timeout=" in text:
+    elif "atchdog timeout (self.watchdog_timeout=" in text and "self.soft=True" not in text:
         cause = "L-RUN-WATCHDOG"
     elif _KILLED.search(text):
         cause = "L-MEM-KILL"
     elif line.engine is None and _ARGPARSE.match(text):
         cause = "ARGPARSE"
+        launch.engines["vllm" if "vllm" in text or "api_server" in text else "sglang"] += 1
     elif "Do you wish to run the custom code? [y/N]" in text:
         cause = "PROMPT"
     if cause and len(launch.marks) < 64:

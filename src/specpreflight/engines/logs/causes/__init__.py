@@ -1,0 +1,39 @@
+"""The failure shapes: which final message of a traceback means what.
+
+Restated from every raise and assert of the wheels that a launch with a draft can meet, and from
+public reports. A shape is recognised by its message, and where the message says too little, by the
+frames above it. The order counts: the first shape that fits is the cause.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from specpreflight.engines.logs.causes.arguments import ARGUMENTS
+from specpreflight.engines.logs.causes.configs import CONFIGS
+from specpreflight.engines.logs.causes.distributed import DISTRIBUTED
+from specpreflight.engines.logs.causes.resources import RESOURCES
+from specpreflight.engines.logs.causes.shape import Cause
+from specpreflight.engines.logs.causes.surroundings import SURROUNDINGS
+from specpreflight.engines.logs.causes.weights import WEIGHTS
+
+__all__ = ["CAUSES", "NOISE", "Cause"]
+
+CAUSES: Final[tuple[Cause, ...]] = (
+    *CONFIGS,
+    *WEIGHTS,
+    *ARGUMENTS,
+    *RESOURCES,
+    *DISTRIBUTED,
+    *SURROUNDINGS,
+)
+
+#: What survivors print, and what wraps a cause: never the cause itself.
+NOISE: Final = re.compile(
+    r"Connection reset by peer|Connection closed by peer|Broken ?pipe|recvValue failed|"
+    r"sendBytes failed|EOFError|ncclRemoteError|could finish the model loading, but there are "
+    r"other ranks|Initialization failed\.|scheduler died during initialization|"
+    r"Engine core initialization failed|WorkerProc initialization failed|died unexpectedly|"
+    r"EngineDeadError|CancelledError|KeyboardInterrupt|SystemExit|See stack trace"
+)

@@ -1,0 +1,181 @@
+"""Causes in the configs: context length, classes, types, files."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from specpreflight.engines.logs.causes.shape import Cause, cause
+
+CONFIGS: Final[tuple[Cause, ...]] = (
+    cause(
+        "L-CTX-DRAFT",
+        r"(?:Target model's|User-specified) context_length \((?P<target_context>\d+)\) is greater "
+        r"than the derived context_length \((?P<draft_context>\d+)\)",
+        "DCFG",
+        "draft-context-shorter",
+        "sglang",
+        r"speculative/\w*worker\w*\.py:__init__",
+    ),
+    cause(
+        "L-CTX-DRAFT-EARLY",
+        r"Target model's context_length \((?P<target_context>\d+)\) is greater than the derived "
+        r"context_length \((?P<draft_context>\d+)\)",
+        "",
+        "draft-context-shorter",
+        "sglang",
+        r"model_runner\.py:|spec_aux_hidden_state\.py:",
+    ),
+    cause(
+        "L-CTX-DRAFT",
+        r"Target model's context_length \((?P<target_context>\d+)\) is greater than the derived "
+        r"context_length \((?P<draft_context>\d+)\)",
+        "DCFG",
+        "draft-context-shorter",
+        "sglang",
+    ),
+    cause(
+        "L-CTX-TARGET",
+        r"User-specified context_length \((?P<asked_context>\d+)\) is greater than the derived "
+        r"context_length \((?P<target_context>\d+)\)",
+        "ARG",
+        "target-context-exceeded",
+        "sglang",
+    ),
+    cause(
+        "L-VL-MAXLEN",
+        r"User-specified max_model_len \((?P<asked_context>\d+)\) is greater than the derived "
+        r"max_model_len \((?P<key>\w+)=(?P<target_context>[\d.]+)",
+        "CFG",
+        "vllm-length-refused",
+        "vllm",
+    ),
+    cause(
+        "L-VL-SPECLEN",
+        r"speculative_max_model_len=(?P<speculative_max_model_len>\d+) cannot be larger than "
+        r"(?P<limited_by>\w+)=(?P<limit>\d+)",
+        "CFG",
+        "vllm-length-refused",
+        "vllm",
+    ),
+    cause(
+        "L-CFG-MODELTYPE",
+        r"has model type `(?P<model_type>[^`]+)` but Transformers does not recognize",
+        "CFG|DCFG",
+        "model-type-unknown",
+    ),
+    cause(
+        "L-CFG-TRUST",
+        r"The repository (?P<repository>\S+) contains custom code which must be executed|"
+        r"Loading (?P<repository_>\S+) requires you to execute the configuration file|"
+        r"Do you wish to run the custom code\?",
+        "CFG|DCFG",
+        "remote-code-needed",
+    ),
+    cause(
+        "L-CFG-NOFILE",
+        r"(?P<checkpoint>\S+) does not appear to have a file named (?P<file>\S+?)\.(?:\s|$)",
+        "CFG|DCFG",
+        "config-unreadable",
+    ),
+    cause(
+        "L-CFG-NOTVALIDJSON",
+        r"the config file at '(?P<path>[^']+)' is not a valid JSON file|"
+        r"JSONDecodeError: .*line (?P<line>\d+) column (?P<column>\d+)|"
+        r"UnicodeDecodeError: 'utf-8' codec can't decode byte",
+        "CFG|DCFG",
+        "config-unreadable",
+    ),
+    cause(
+        "L-CFG-STRICT",
+        r"Validation error for field '(?P<key>\w+)':(?:.*expected (?P<expected>.+?), got "
+        r"(?P<got>[^\n]+))?|StrictDataclassClassValidationError: Class validation error for "
+        r"validator '(?P<validator>[^']+)'",
+        "CFG|DCFG",
+        "config-value-refused",
+    ),
+    cause(
+        "L-CFG-ARCH",
+        r"Model architectures (?P<architectures>\[[^\]]*\]) (?:are not supported|"
+        r"failed to be inspected)",
+        "TW|DW",
+        "architecture-unknown",
+        "sglang",
+    ),
+    cause(
+        "L-CFG-ARCH-VL",
+        r"Model architectures (?P<architectures>\[[^\]]*\]) (?:are not supported|"
+        r"failed to be inspected)",
+        "CFG",
+        "architecture-unknown",
+        "vllm",
+    ),
+    cause(
+        "L-CFG-ARCH-HF",
+        r"Cannot find model module\. '(?P<architecture>\w+)' is not a registered model|"
+        r"(?P<architecture_>\w+) has no SGlang implementation",
+        "TW|DW",
+        "architecture-unknown",
+        "sglang",
+    ),
+    cause(
+        "L-CFG-E3TYPE",
+        r"Eagle3 is only supported for .* models\. Got "
+        r"self\.target_model_config\.hf_text_config\.model_type='(?P<model_type>[^']+)'",
+        "CFG",
+        "vllm-target-unfit-for-drafts",
+        "vllm",
+    ),
+    cause(
+        "L-CFG-VOCAB",
+        r"should have the same vocabulary size\. Target model vocab_size=(?P<target_vocab>\d+)\. "
+        r"Draft model vocab_size=(?P<draft_vocab>\d+)",
+        "CFG",
+        "vllm-vocabulary-differs",
+        "vllm",
+    ),
+    cause(
+        "L-CFG-VOCAB",
+        r"AssertionError",
+        "CFG",
+        "vllm-vocabulary-differs",
+        "vllm",
+        r"all\(vocab_sizes\[0\] == vocab_size",
+    ),
+    cause(
+        "L-CFG-SG-VOCAB",
+        r"requires the draft model to share the same vocabulary as the target model, but got",
+        "DW",
+        "standalone-vocabulary-differs",
+        "sglang",
+    ),
+    cause(
+        "L-CFG-DVS",
+        r"'(?P<config_class>\w+)' object has no attribute 'draft_vocab_size'",
+        "DW",
+        "config-inconsistent",
+        "sglang",
+    ),
+    cause(
+        "L-CFG-ROPEKEY",
+        r"KeyError: '(?P<key>factor|rope_type|type)'|Unknown RoPE scaling type (?P<rope_type>\S+)",
+        "TW|DW",
+        "rope-key-layout",
+        None,
+        r"rotary_embedding|get_rope",
+    ),
+    cause(
+        "L-CFG-TP",
+        r"Total number of attention heads \((?P<heads>\d+)\) must be divisible by tensor parallel "
+        r"size \((?P<tp>\d+)\)",
+        "CFG",
+        "heads-inconsistent",
+    ),
+    cause(
+        "L-CFG-TP",
+        r"AssertionError",
+        "TW|DW",
+        "heads-inconsistent",
+        None,
+        r"num_heads % (?:self\.)?\w*tp_size == 0",
+    ),
+)
