@@ -128,6 +128,18 @@ def _len(evaluator: Evaluator, args: list[Any], kwargs: dict[str, Any]) -> Any:
     return evaluator.call(evaluator.get_attribute(subject, "__len__"), [], {})
 
 
+def _sorted(evaluator: Evaluator, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    key = kwargs.get("key")
+    if key is None or isinstance(args[0], Opaque):
+        return call_python(sorted, args, kwargs)
+    items = evaluator.iterate(args[0])
+    keys = [evaluator.call(key, [item], {}) for item in items]
+    if any(isinstance(one, Opaque) for one in keys):
+        return Opaque("sorted()")
+    options = {"key": keys.__getitem__, "reverse": kwargs.get("reverse", False)}
+    return [items[at] for at in call_python(sorted, [range(len(items))], options)]
+
+
 def _set(evaluator: Evaluator, args: list[Any], kwargs: dict[str, Any]) -> None:
     evaluator.set_attribute(args[0], args[1], args[2])
 
@@ -150,6 +162,7 @@ BUILTINS.update(
         "filter": Special(_filter),
         "map": Special(_map),
         "len": Special(_len),
+        "sorted": Special(_sorted),
         "int": int,
         "object": object,
     }
