@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from itertools import islice
-from typing import cast
+from types import MappingProxyType
+from typing import NamedTuple, cast
 
 from specpreflight.models.checkpoint import Checkpoint
 
 
-@dataclass(frozen=True)
-class Tokenizer:
+class Tokenizer(NamedTuple):
     """Token → id, from `tokenizer.json` or `vocab.json`.
 
     Attributes:
@@ -24,8 +23,8 @@ class Tokenizer:
     """
 
     file: str | None = None
-    tokens: Mapping[str, int] = field(default_factory=dict)
-    special: Mapping[str, str] = field(default_factory=dict)
+    tokens: Mapping[str, int] = MappingProxyType({})
+    special: Mapping[str, str] = MappingProxyType({})
     unseen: str | None = None
     size: int = 0
 

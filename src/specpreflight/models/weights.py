@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from math import prod
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, cast
 
 from specpreflight.models.checkpoint import Checkpoint
@@ -154,8 +155,7 @@ class LoaderError(NamedTuple):
     source: str | None = None
 
 
-@dataclass(frozen=True)
-class LoaderReport:
+class LoaderReport(NamedTuple):
     """What an engine release's draft class does with the tensors of a checkpoint.
 
     Attributes:
@@ -179,7 +179,7 @@ class LoaderReport:
 
     architecture: str
     source: str
-    taken: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    taken: Mapping[str, tuple[str, ...]] = MappingProxyType({})
     dropped: tuple[str, ...] = ()
     untouched: tuple[Untouched, ...] = ()
     partial: tuple[str, ...] = ()
@@ -194,7 +194,7 @@ class LoaderReport:
     map_shape: tuple[int, ...] | None = None
     warnings: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    renaming: Mapping[str, str] = field(default_factory=dict)
+    renaming: Mapping[str, str] = MappingProxyType({})
 
     @property
     def lost(self) -> tuple[Untouched, ...]:

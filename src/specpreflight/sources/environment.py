@@ -8,7 +8,6 @@ from pathlib import Path
 from specpreflight.errors import UsageError
 from specpreflight.models.finding import Origin
 from specpreflight.models.launch import Variable
-from specpreflight.sources.env_file import parse_env_file_option, read_env_file
 
 
 def read_environment(
@@ -43,6 +42,8 @@ def read_env_variables(
     Raises:
         InputError: it cannot be read, or docker refuses a line.
     """
+    from specpreflight.sources.env_file import parse_env_file_option, read_env_file
+
     file = parse_env_file_option(given)
     variables, notes = {}, []
     for line in read_env_file(file, surroundings):

@@ -12,12 +12,14 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache, cached_property, partial
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from specpreflight.models.weights import Tensor, WeightFormat, WeightProblem, WeightTable
 from specpreflight.sources.folder import read_folder
-from specpreflight.sources.safetensors_headers import Header, read_header
 from specpreflight.sources.tokenizer import read_tokenizer
+
+if TYPE_CHECKING:
+    from specpreflight.sources.safetensors_headers import Header
 
 INDEX_NAME: Final = "model.safetensors.index.json"
 #: Bytes of an index file; that of a 1-TB model with 100,000 tensors has about 10 MB.
@@ -150,6 +152,8 @@ class WeightFolder:
 
     def _header(self, shard: str) -> Header:
         if shard not in self._headers:
+            from specpreflight.sources.safetensors_headers import read_header
+
             self._headers[shard] = read_header(self.directory / shard, shard)
         return self._headers[shard]
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from decimal import Decimal
 from functools import lru_cache
 from typing import Any
 
@@ -212,6 +211,8 @@ def human_readable_int(text: str) -> int:
                 f"Invalid integer value: '{text}'. Use a plain integer, SI suffixes (1k, 1M), or "
                 "IEC suffixes (1Ki, 1Mi). Suffixes are case-sensitive."
             ) from None
+    from decimal import Decimal
+
     number, suffix = match.groups()
     if suffix in _DECIMAL:
         return int(Decimal(number) * _DECIMAL[suffix])

@@ -35,6 +35,7 @@ def open_source(
     registrations: Registrations | None = Registrations(
         knowledge.config_classes.registry,
         knowledge.config_classes.registered,
+        knowledge.config_classes.model_types,
         lambda: bundle.names("sglang.srt.configs"),
     )
     if launch.engine.path is not None:

@@ -40,14 +40,20 @@ class Registrations(External):
     Args:
         own: `_CONFIG_REGISTRY`, model type → class name.
         auto: what `AutoConfig` knows besides transformers' own once the engine is imported.
+        builtin: transformers' own, `CONFIG_MAPPING_NAMES`, in any order.
         modules: the names of modules that may define such a class.
     """
 
     def __init__(
-        self, own: Mapping[str, str], auto: Mapping[str, str], modules: Callable[[], Iterable[str]]
+        self,
+        own: Mapping[str, str],
+        auto: Mapping[str, str],
+        builtin: Mapping[str, str],
+        modules: Callable[[], Iterable[str]],
     ) -> None:
         self.own = own
         self.auto = auto
+        self.builtin = builtin
         self._modules = modules
 
     def contains(self, evaluator: Evaluator, key: Any) -> bool:
@@ -85,12 +91,16 @@ class ConfigMapping(External):
         self._elsewhere = registered
         self._names: dict[str, str] | None = None
 
-    def names(self, evaluator: Evaluator) -> dict[str, str]:
-        """Return model type → class name, without what the engine registers."""
+    def names(self, evaluator: Evaluator) -> Mapping[str, str]:
+        """Return model type → class name, without what the engine registers, in order."""
         if self._names is None:
             found = evaluator.find(f"{_AUTO}.CONFIG_MAPPING_NAMES")
             self._names = dict(found) if isinstance(found, (dict, list)) else {}
         return self._names
+
+    def _unordered(self, evaluator: Evaluator) -> Mapping[str, str]:
+        """Return the same where the order is of no account; long to evaluate, so harvested."""
+        return self.names(evaluator) if self._elsewhere is None else self._elsewhere.builtin
 
     def subscript(self, evaluator: Evaluator, key: Any) -> Any:
         """Return `CONFIG_MAPPING[key]`."""
@@ -100,7 +110,7 @@ class ConfigMapping(External):
             found = self._elsewhere.find(evaluator, self._elsewhere.auto[key])
             if isinstance(found, Class):
                 return found
-        names = self.names(evaluator)
+        names = self._unordered(evaluator)
         if key not in names:
             raise raised("KeyError", repr(key))
         module = evaluator.call(evaluator.find(f"{_AUTO}.model_type_to_module_name"), [key], {})
@@ -109,17 +119,19 @@ class ConfigMapping(External):
 
     def by_class_name(self, evaluator: Evaluator, name: str) -> Any:
         """Return `transformers.<name>` for a configuration class."""
-        for key, class_name in self.names(evaluator).items():
-            if class_name == name:
-                module = evaluator.call(
-                    evaluator.find(f"{_AUTO}.model_type_to_module_name"), [key], {}
-                )
-                found = evaluator.find(
-                    f"transformers.models.{module}.configuration_{module}.{name}"
-                )
-                if isinstance(found, Class):
-                    return found
+        for key in self._model_types(evaluator, name):
+            module = evaluator.call(evaluator.find(f"{_AUTO}.model_type_to_module_name"), [key], {})
+            found = evaluator.find(f"transformers.models.{module}.configuration_{module}.{name}")
+            if isinstance(found, Class):
+                return found
         return Opaque(f"transformers.{name}")
+
+    def _model_types(self, evaluator: Evaluator, class_name: str) -> list[str]:
+        """Return the model types of a class, in the order of the mapping."""
+        found = [key for key, name in self._unordered(evaluator).items() if name == class_name]
+        if len(found) > 1:
+            found = [key for key, name in self.names(evaluator).items() if name == class_name]
+        return found
 
     def attribute(self, evaluator: Evaluator, name: str) -> Any:
         """Return a method of the mapping."""
@@ -134,11 +146,11 @@ class ConfigMapping(External):
     def contains(self, evaluator: Evaluator, key: Any) -> bool:
         """Return `key in CONFIG_MAPPING`."""
         registered = self._elsewhere is not None and key in self._elsewhere.auto
-        return registered or key in self.registered or key in self.names(evaluator)
+        return registered or key in self.registered or key in self._unordered(evaluator)
 
     def _register(self, evaluator: Evaluator, args: list[Any], kwargs: dict[str, Any]) -> None:
         key, cls = args
-        if key in self.names(evaluator) and not kwargs.get("exist_ok"):
+        if key in self._unordered(evaluator) and not kwargs.get("exist_ok"):
             raise raised(
                 "ValueError",
                 f"'{key}' is already used by a Transformers config, pick another name.",

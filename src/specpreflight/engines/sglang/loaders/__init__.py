@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from typing import Any, Final
 
 from specpreflight.engines.sglang.loaders.dense import (
@@ -114,7 +113,7 @@ def load_report(
     report = built.run(order)
     layer = config.get("num_hidden_layers") if isinstance(built, _NextN) else None
     renaming = find_renaming(order, report, lambda tensors: model(situation).run(tensors), layer)
-    return replace(report, renaming=renaming) if renaming else report
+    return report._replace(renaming=renaming) if renaming else report
 
 
 def _reservations(quantization: Quantization, flags: Mapping[str, Any]) -> Iterator[str]:

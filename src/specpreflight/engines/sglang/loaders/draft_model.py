@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from math import prod
 from typing import ClassVar, Literal, Protocol
@@ -185,7 +185,7 @@ class DraftModel(ABC):
         if report.error is None or report.error.tensor is None:
             return report
         further = (*self._further(report, tuple(tensors)), *self.deferred)
-        return replace(report, further=tuple(each for each in further if each != report.error))
+        return report._replace(further=tuple(each for each in further if each != report.error))
 
     def _load_all(self, tensors: tuple[Tensor, ...]) -> LoaderReport:
         """Load until something stops it."""
