@@ -16,7 +16,7 @@ gpt-oss-120b has 36 layers; a draft with ids 24, 30, 36 gives `[25, 31, 37]`: tw
 `The size of tensor a (8640) must match the size of tensor b (5760)`.
 
 ## Fix
-Use a release that treats the last id as the final boundary (0.5.23 for gpt-oss), or a draft that
+Use a release that treats the last id as the final boundary (0.5.17 for gpt-oss), or a draft that
 was trained on layers inside the target.
 
 ## Fix safety

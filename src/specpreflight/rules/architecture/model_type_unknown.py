@@ -6,7 +6,7 @@ engine pins, and the engine's own. A config without `model_type` is of no known 
 
 ## What the engine does
 `AutoConfig.from_pretrained` raises a ValueError. For the target this happens while the arguments
-are handled; for the draft in the target's runner or the draft worker, from 0.5.13 on while the
+are handled; for the draft in the target's runner or the draft worker, from 0.5.12 on while the
 arguments are handled. vLLM reads both configs while it handles the arguments, in every release.
 
 ## Example

@@ -6,7 +6,7 @@ takes them.
 
 ## What the engine does
 `ModelConfig._verify_quantization` raises a ValueError for an unknown method and where flag and
-checkpoint disagree. Up to 0.5.5.post3 the draft is held to the target's flag too; from 0.5.6.post2
+checkpoint disagree. Up to 0.5.5.post3 the draft is held to the target's flag too; from 0.5.6.post1
 on the draft's own method wins. vLLM never holds a draft to the target's flag (`quantization` of the
 speculative config is the draft's own), and from 0.14 on refuses methods that it deprecated unless
 `--allow-deprecated-quantization` is given.
@@ -17,7 +17,7 @@ does not match the quantization method specified in the quantization argument (f
 
 ## Fix
 Leave the flag out: the checkpoint states its method. For the draft,
-`--speculative-draft-model-quantization` (0.5.8.post1 on).
+`--speculative-draft-model-quantization` (0.5.7 on).
 
 ## Fix safety
 Nothing is edited.

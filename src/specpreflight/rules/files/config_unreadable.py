@@ -7,7 +7,7 @@ and says on stderr what is wrong and where.
 ## What the engine does
 `AutoConfig.from_pretrained` raises an OSError (`It looks like the config file at … is not a valid
 JSON file`) or looks the path up on the Hub. For a draft this comes when the draft's config is read:
-up to 0.5.12 after the target's weights, later while the arguments are handled. vLLM reads both
+up to 0.5.11 after the target's weights, later while the arguments are handled. vLLM reads both
 while it handles the arguments, and a draft of the speculators format names the target to read.
 
 ## Example

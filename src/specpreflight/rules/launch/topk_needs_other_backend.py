@@ -6,7 +6,7 @@ backend that drafts chains only.
 
 ## What the engine does
 SGLang 0.5.2 refuses pages of more than one token for a tree unless the backend is flashinfer; from
-0.5.6 fa3 is allowed too, from 0.5.12 triton. Some backends force a page size (flashmla 64,
+0.5.6 fa3 is allowed too, from 0.5.13 triton. Some backends force a page size (flashmla 64,
 cutlass_mla 128, trtllm 64), so naming the backend is enough to be refused. `trtllm_mha` takes only
 top-k 1; `SGLANG_ENABLE_SPEC_V2` in 0.5.7 to 0.5.9 as well.
 
