@@ -10,9 +10,10 @@ SGLang gives the draft worker the target's context length. Up to 0.4.10.post2 a 
 through with a warning, since the override is on by default. From 0.5.1 on the draft worker raises a
 ValueError: after the target's weights are loaded, up to 0.5.13 also after its KV cache and CUDA
 graphs. With `--context-length` the target's runner reads the draft's config first, so that the same
-error comes earlier. `SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN` (true or 1, from 0.5.3 also yes
-and y, in any case) or `SGLANG_IS_IN_CI` turns the error into a warning; later releases then also overwrite the draft's
-`max_position_embeddings` in memory, earlier ones leave its rotary table short.
+error comes earlier. `SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN` (true or 1, from 0.5.3 also yes and
+y, in any case) or `SGLANG_IS_IN_CI` turns the error into a warning; later releases then also
+overwrite the draft's `max_position_embeddings` in memory, earlier ones leave its rotary table
+short.
 
 vLLM gives the draft the lesser of both lengths. Its runner V1 (0.11.0 on) stops drafting for a
 whole batch as soon as one sequence in it is longer than the draft. Runner V2 drafts on, past the

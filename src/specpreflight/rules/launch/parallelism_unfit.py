@@ -5,11 +5,11 @@
 disaggregation flags, among themselves and with the algorithm.
 
 ## What the engine does
-Pipeline parallelism refuses speculation in all releases up to 0.5.19; 0.5.21 and later allow
-EAGLE on PD prefill servers. STANDALONE, NGRAM and (up to 0.5.19) DFLASH refuse DP attention. Sizes that do not
-divide each other fail an assertion, some without a text. vLLM divides the attention heads of target
-and draft by the tensor-parallel size, takes 1 or the target's size for the draft, and refuses
-pipeline parallelism for methods whose runner has none.
+Pipeline parallelism refuses speculation in all releases up to 0.5.19; 0.5.21 and later allow EAGLE
+on PD prefill servers. STANDALONE, NGRAM and (up to 0.5.19) DFLASH refuse DP attention. Sizes that
+do not divide each other fail an assertion, some without a text. vLLM divides the attention heads of
+target and draft by the tensor-parallel size, takes 1 or the target's size for the draft, and
+refuses pipeline parallelism for methods whose runner has none.
 
 ## Example
 `--pp-size 2 --speculative-algorithm EAGLE3`: `Pipeline parallelism is not compatible with overlap

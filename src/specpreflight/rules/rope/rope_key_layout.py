@@ -5,10 +5,10 @@ Whether an EAGLE or EAGLE-3 head states its rotary settings only as `rope_parame
 of transformers 5) for an engine release that pins transformers 4.
 
 ## What the engine does
-SGLang up to 0.5.9 (but for 0.5.6.post1) pins transformers 4.x, whose config classes keep `rope_parameters` as an unread
-extra attribute: `rope_theta` then is the class's default (10000 for Llama) and the scaling is
-gone. From transformers 5 (SGLang 0.5.10) `rope_theta` and `rope_scaling` are folded into
-`rope_parameters`, so both layouts work.
+SGLang up to 0.5.9 (but for 0.5.6.post1) pins transformers 4.x, whose config classes keep
+`rope_parameters` as an unread extra attribute: `rope_theta` then is the class's default (10000 for
+Llama) and the scaling is gone. From transformers 5 (SGLang 0.5.10) `rope_theta` and `rope_scaling`
+are folded into `rope_parameters`, so both layouts work.
 
 ## Example
 A draft exported by transformers 5 with `"rope_parameters": {"rope_theta": 1000000.0}` on SGLang
