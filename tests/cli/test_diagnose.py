@@ -104,3 +104,18 @@ def test_the_page_shows_what_is_printed(
     for command, output in shown:
         assert run(*shlex.split(command)[1:]).stdout == output
     assert main.name
+
+
+@pytest.mark.parametrize(("last", "cause"), [(BAD, "L-CTX-DRAFT"), (GOOD, None)])
+def test_a_server_that_restarts_for_ever(
+    run: Callable[..., object], tmp_path: Path, last: Path, cause: str | None
+) -> None:
+    log = tmp_path / "server.log"
+    log.write_bytes((GOOD.read_bytes() + BAD.read_bytes()) * 40 + last.read_bytes())
+    data = run("diagnose", log, "--format", "json").data
+    assert (data["cause"], data["healthy"]) == (cause, cause is None)
+    assert data["last_line"] == log.read_bytes().count(b"\n")
+    assert data["version"] == {"low": "0.5.9", "high": "0.5.9"}
+    assert data["values"]["num_steps"] == (3 if cause else 2)
+    if cause:
+        assert (data["values"]["ranks"], data["seconds_to_death"]) == (8, 535.0)

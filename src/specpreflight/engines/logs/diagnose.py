@@ -20,4 +20,5 @@ def diagnose(blocks: Iterable[bytes], unwrap: Unwrap) -> Diagnosis:
     reading = LogReading(unwrap)
     for block in blocks:
         reading.read(block)
+    reading.finish()
     return judge(reading.launches)

@@ -52,6 +52,13 @@ _TELLING_LINE: Final = {
     engine: re.compile(b"|".join(map(re.escape, (*words, *_TELLING_BESIDE))))
     for engine, words in _TELLING.items()
 }
+#: So many launches are read; of more, the last one only.
+_MOST_LAUNCHES: Final = 24
+_START_WORDS: Final = (b"server_args=", b"non-default args: ")
+#: The lines before an arguments line that belong to its launch are no longer than this, in bytes.
+_BEFORE_START: Final = 4096
+#: Blocks of a launch that wait until the next one begins.
+_MOST_HELD: Final = 32
 _COMMAND: Final = re.compile(
     r"^\++ (.*(?:sglang\.launch_server|sglang serve|vllm serve|vllm\.entry).*)"
 )
@@ -60,6 +67,7 @@ _SECRET: Final = re.compile(r"KEY|TOKEN|SECRET|PASSWORD")
 _SERVER_ARGS: Final = re.compile(r"\bserver_args=(?:ServerArgs)?([({])")
 _NCCL_SET: Final = re.compile(r"NCCL INFO (NCCL_\w+) set by environment to (.+?)\.?$")
 _NCCL_INIT: Final = re.compile(r"\brank (\d+) nranks \d+ .*Init (START|COMPLETE)")
+_NCCL_TELLING: Final = re.compile(rb"set by environment|Init START|Init COMPLETE|NCCL version")
 _NCCL_VERSION: Final = re.compile(r"NCCL version (\d+\.\d+\.\d+)|is using nccl==(\d+\.\d+\.\d+)")
 _TIMEOUT: Final = re.compile(
     r"Watchdog caught collective operation timeout: WorkNCCL\(.*?OpType=(\w+).*?"
@@ -83,10 +91,40 @@ class LogReading:
         self._unwrap = unwrap
         self._number = 1
         self._year = 2000
+        self._held: list[bytes] = []
+        self._reads_on = False
         self.launches = [LaunchLog(1)]
 
     def read(self, block: bytes) -> None:
-        """Read whole lines."""
+        """Read whole lines; of a server that restarts for ever, the first launches and the last."""
+        if len(self.launches) >= _MOST_LAUNCHES:
+            self._hold(block)
+        else:
+            self._read_now(block)
+
+    def finish(self) -> None:
+        """Read what was held back."""
+        held, self._held = self._held, []
+        for block in held:
+            self._read_now(block)
+
+    def _hold(self, block: bytes) -> None:
+        start = max(block.rfind(words) for words in _START_WORDS)
+        if start >= 0:
+            start = block.rfind(b"\n", 0, max(start - _BEFORE_START, 0)) + 1
+            self._number += sum(held.count(b"\n") for held in self._held)
+            self._number += block.count(b"\n", 0, start)
+            self._held, block = [], block[start:]
+            self._reads_on = False
+        if self._reads_on:
+            self._read_now(block)
+            return
+        self._held.append(block)
+        if len(self._held) >= _MOST_HELD:
+            self._reads_on = True
+            self.finish()
+
+    def _read_now(self, block: bytes) -> None:
         launch = self.launches[-1]
         if launch.served and self._says_nothing(launch, block):
             self._sample(launch, block)
@@ -115,6 +153,8 @@ class LogReading:
         if b"accept len: " in raw or b"SpecDecoding metrics:" in raw:
             self._sample(launch, raw)
             self._note_serving(launch, raw)
+            return
+        if b" NCCL INFO " in raw and not _NCCL_TELLING.search(raw):
             return
         telling = _TELLING_LINE[launch.engine or "sglang"]
         if launch.served and not launch.tracebacks.is_open and not telling.search(raw):
