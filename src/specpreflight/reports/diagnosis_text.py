@@ -50,7 +50,7 @@ def render_diagnosis(
     lines = [_headline(diagnosis)]
     if diagnosis.message:
         lines.append(f"  {shorten(diagnosis.message, 300)}")
-    if diagnosis.rule and diagnosis.rule != "engine-refuses":
+    if diagnosis.rule:
         lines.append(f"  would have been reported by: {diagnosis.rule}")
     lines += [f"  fix: {text}" for text in ways_out]
     if shown := [f"{k} {diagnosis.values[k]}" for k in _SHOWN_VALUES if k in diagnosis.values]:

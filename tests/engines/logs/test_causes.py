@@ -259,6 +259,13 @@ INIT = "h:1:2 [{0}] NCCL INFO ncclCommInitRank comm 0x1 rank {0} nranks 2 cudaDe
         ),
         (STARTED + SERVED + REFUSED_REQUEST, None, "READY", True),
         (
+            STARTED + "[2026-01-01 10:00:40] Received sigquit from a child process. It usually "
+            "means the child failed.\n",
+            "L-UNKNOWN",
+            "DIST",
+            False,
+        ),
+        (
             STARTED + INIT.format(0, "START") + INIT.format(1, "START")
             + INIT.format(0, "COMPLETE") + 3 * "waiting for the server\n",
             "L-NCCL-HANG",

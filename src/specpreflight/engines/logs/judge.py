@@ -77,7 +77,7 @@ def _judge_one(launch: LaunchLog) -> Diagnosis:
     if death is not None:
         found, where, message, captured = death
         cause = found.name if found else "L-UNKNOWN"
-        rule = found.rule if found else "engine-refuses"
+        rule = found.rule if found else None
         values.update(captured)
         stage = _stage_of(found, where, launch)
         healthy = False
@@ -133,9 +133,11 @@ def _find_death(launch: LaunchLog) -> _Death | None:
             return cause, replace(_earliest(trace, traces), frames=[chain]), _shown(final), captured
         if finals and unknown is None:
             unknown = (None, _earliest(trace, traces), _shown(finals[0]), {})
-    for mark in launch.marks:
+    for mark in sorted(launch.marks, key=lambda mark: mark.cause == "L-UNKNOWN"):
         if mark.served_before + 3 <= launch.served or launch.ready_line > mark.number:
             continue
+        if mark.cause == "L-UNKNOWN":
+            return unknown or (None, mark, _shown(mark.text), {})
         if death := _death_of_mark(mark, launch):
             return death
     return unknown
@@ -258,7 +260,7 @@ def _stage_of(cause: Cause | None, where: Trace | Mark, launch: LaunchLog) -> st
         for pattern, target_stage, draft_stage in _STAGE_FRAMES:
             if re.search(pattern, frame):
                 return draft_stage if draft else target_stage
-    return launch.step
+    return "DW" if draft and launch.step not in {"DKV", "DGR"} else launch.step
 
 
 def _seconds_to(where: Trace | Mark, launch: LaunchLog) -> float | None:
@@ -295,6 +297,8 @@ def _refined_rule(cause: str, rule: str | None, values: Mapping[str, Any]) -> st
         return "quantization-inherited"
     if cause == "L-E3-EMBED" and values.get("class") == values.get("target_class"):
         return "draft-path-missing"
+    if cause == "L-W-SHARD" and "path" in values:
+        return "weight-shard-missing"
     if cause == "L-CFG-NOFILE" and str(values.get("file", "")).endswith(".py"):
         return "remote-code-missing"
     return rule

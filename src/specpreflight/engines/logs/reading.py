@@ -39,6 +39,9 @@ _TELLING: Final = {
 _TELLING_BESIDE: Final = (
     b"fatal error",
     b"WorkerProc",
+    b"igquit",
+    b"SIGQUIT",
+    b"died unexpectedly",
     b"Exception ignored",
     b"ssertion `",
     b"NCCL WARN",
@@ -75,7 +78,10 @@ _TIMEOUT: Final = re.compile(
 )
 _ARGPARSE: Final = re.compile(r"^[\w./-]+(?: serve)?: error: .+")
 _KILLED: Final = re.compile(
-    r"exit ?code[:=]? ?-9\b|status=9/KILL|Out of memory: Killed process|^Killed$"
+    r"[Ee]xit ?code[:=]? ?-9\b|status=9/KILL|Out of memory: Killed process|^Killed$"
+)
+_DEAD: Final = re.compile(
+    r"Received sigquit from a child|SIGQUIT received\.|scheduler is dead\.|died unexpectedly"
 )
 _START_HOOKS: Final = ("Max running requests is reset", "Overlap scheduler is disabled because")
 
@@ -278,6 +284,8 @@ def _read_death(launch: LaunchLog, line: Line) -> None:
     elif line.engine is None and _ARGPARSE.match(text):
         cause = "ARGPARSE"
         launch.engines["vllm" if "vllm" in text or "api_server" in text else "sglang"] += 1
+    elif _DEAD.search(text):
+        cause = "L-UNKNOWN"
     elif "Do you wish to run the custom code? [y/N]" in text:
         cause = "PROMPT"
     if cause and len(launch.marks) < 64:

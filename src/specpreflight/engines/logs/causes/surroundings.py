@@ -23,7 +23,7 @@ SURROUNDINGS: Final[tuple[Cause, ...]] = (
         "CFG|DCFG",
     ),
     cause("L-OS-SPACE", r"No space left on device(?: \(os error 28\))?(?:: '(?P<path>[^']+)')?"),
-    cause("L-OS-PERM", r"PermissionError.*?(?:Permission denied: '(?P<path>[^']+)')?"),
+    cause("L-OS-PERM", r"PermissionError(?:.*?Permission denied: '(?P<path>[^']+)')?"),
     cause(
         "L-OS-PORT",
         r"[Aa]ddress already in use|error while attempting to bind on address "
