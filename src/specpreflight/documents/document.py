@@ -51,6 +51,7 @@ class Document:
         self.data = data
         self.root = root
         self.path = path
+        self._places: dict[str, Place | None] = {}
 
     def __repr__(self) -> str:
         return f"Document({self.name!r}, {len(self.data)} bytes)"
@@ -91,8 +92,10 @@ class Document:
 
     def place(self, pointer: str) -> Place | None:
         """Return the place of the value at `pointer`, of a duplicate key that of the last one."""
-        member = scan.find(self.text, pointer)
-        return None if member is None else self._span(member.start, member.end)
+        if pointer not in self._places:
+            member = scan.find(self.text, pointer)
+            self._places[pointer] = member and self._span(member.start, member.end)
+        return self._places[pointer]
 
     def key_place(self, pointer: str) -> Place | None:
         """Return the place of the key (quotes included) of the value at `pointer`.

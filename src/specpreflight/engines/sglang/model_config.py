@@ -292,12 +292,19 @@ class ModelConfigs:
 
     def model_class(self, facts: ModelFacts, moment: Moment) -> str | Event:
         """Return the name of the model class that this release would build."""
+        if "class" not in facts.facts:
+            facts.facts["class"] = self._find_class(facts.facts["model"])
+        found = facts.facts["class"]
+        if isinstance(found, Raised):
+            return config_event(found, moment, self.checkpoints.get(facts.path), (), {})
+        return found[1] if isinstance(found, tuple) else str(facts.architecture)
+
+    def _find_class(self, model: Instance) -> Any:
         find = self.source.find("sglang.srt.model_loader.utils.get_model_architecture")
         try:
-            found = self.source.call(find, [facts.facts["model"]], {})
+            return self.source.call(find, [model], {})
         except Raised as error:
-            return config_event(error, moment, self.checkpoints.get(facts.path), (), {})
-        return found[1] if isinstance(found, tuple) else str(facts.architecture)
+            return error
 
 
 def _dtype_name(value: Any) -> str | None:

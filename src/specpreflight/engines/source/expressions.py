@@ -53,6 +53,8 @@ class Expressions(Objects):
 
     def value(self, node: ast.expr, frame: Frame) -> Any:
         """Evaluate an expression."""
+        if type(node) is ast.Name:
+            return self.load(node.id, frame)
         evaluate = _EXPRESSIONS.get(type(node))
         return Opaque(ast.unparse(node)) if evaluate is None else evaluate(self, node, frame)
 
@@ -274,7 +276,6 @@ class Expressions(Objects):
 
 _EXPRESSIONS: Mapping[type[ast.expr], Callable[[Expressions, Any, Frame], Any]] = {
     ast.Constant: lambda _, node, frame: node.value,
-    ast.Name: lambda evaluator, node, frame: evaluator.load(node.id, frame),
     ast.Attribute: Expressions._attribute,
     ast.Call: Expressions._call,
     ast.Subscript: Expressions._subscript,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from specpreflight.engines.source.modules import Definition, Module
 from specpreflight.engines.source.natives import is_plain, plain_attribute
@@ -305,10 +305,7 @@ class Objects(Parts):
         subject.attributes.update(kwargs)
 
     def _evaluator(self) -> Evaluator:
-        from specpreflight.engines.source.evaluator import Evaluator
-
-        assert isinstance(self, Evaluator)
-        return self
+        return cast("Evaluator", self)
 
 
 class _ConstructorOf(External):
