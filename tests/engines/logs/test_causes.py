@@ -287,3 +287,17 @@ def test_secrets_in_an_error_are_not_repeated() -> None:
     found = diagnose([log.encode()], unwrap)
     assert "sk-" not in str(found.as_data())
     assert found.cause == "L-ARG-UNREC"
+
+
+def test_a_draft_that_is_never_accepted() -> None:
+    log = (
+        STARTED.replace("model_path='m'", "model_path='m', speculative_algorithm='EAGLE'")
+        + "[2026-01-01 10:00:20 TP0] Load weight begin.\n"
+        + "[2026-01-01 10:00:30 TP0] Load weight end. type=Qwen3ForCausalLM, dtype=x\n"
+        + "[2026-01-01 10:00:31 TP0] Load weight begin.\n"
+        + "[2026-01-01 10:00:32 TP0] Load weight end. type=LlamaForCausalLMEagle3, dtype=x\n"
+        + SERVED.replace("accept len: 2.00", "accept len: 1.00")
+    )
+    found = diagnose([log.encode()], unwrap)
+    assert (found.healthy, found.cause, found.silent_fault) == (True, None, "no-acceptance")
+    assert found.rule == "algorithm-draft-mismatch"

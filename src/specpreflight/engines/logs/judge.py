@@ -90,6 +90,10 @@ def _judge_one(launch: LaunchLog) -> Diagnosis:
         if len(missing) == 1:
             values["rank_without_init_complete"] = missing[0]
     nothing = 0.0 if launch.engine == "vllm" and (version.high or "").startswith("0.8.") else 1.0
+    fault = silent_fault(length, len(launch.samples), nothing)
+    eagle3_draft = "eagle3" in str(values.get("draft_class")).lower()
+    if healthy and fault and eagle3_draft and values.get("algorithm") == "EAGLE":
+        rule = "algorithm-draft-mismatch"
     return Diagnosis(
         engine=launch.engine,
         version=version,
@@ -102,7 +106,7 @@ def _judge_one(launch: LaunchLog) -> Diagnosis:
         seconds_to_death=seconds,
         acceptance_length=length,
         acceptance_rate=rate,
-        silent_fault=silent_fault(length, len(launch.samples), nothing),
+        silent_fault=fault,
         lengths=tuple(sample[0] for sample in launch.samples),
         warnings=launch.warnings,
         launch=_launch_of(launch),
