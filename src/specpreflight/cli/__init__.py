@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from importlib import import_module
 from typing import Any
@@ -31,6 +32,11 @@ _COMMANDS = {
 
 class LazyGroup(click.Group):
     """A group that imports a command when it is called, and reports errors without a traceback."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run as a process of its own: what it makes is wanted, or goes when it ends."""
+        gc.disable()
+        return super().__call__(*args, **kwargs)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the commands in their order of use."""
