@@ -48,6 +48,16 @@ class TestRegistry:
         assert "Cannot find model module. 'Eagle3Speculator' is not" in (event.engine_message or "")
         assert event.values[0].origin.pointer == "/architectures"
 
+    @pytest.mark.parametrize("release", ["0.5.9", "0.5.16", "0.5.23"])
+    def test_a_draft_class_of_code_that_the_checkpoint_lacks(
+        self, tmp_path: Path, release: str
+    ) -> None:
+        draft = change(
+            LLAMA_EAGLE3, architectures=["MyDraft"], auto_map={"AutoModel": "mine.MyDraft"}
+        )
+        (event,) = of(predict(tmp_path, release, draft=draft), "architecture.draft-unregistered")
+        assert event.outcome is Outcome.CRASHES
+
     def test_a_target_class_that_is_not_registered(self, tmp_path: Path) -> None:
         target = change(LLAMA, architectures=["MyForCausalLM"])
         (event,) = of(predict(tmp_path, "0.5.9", target=target), "architecture.target-unregistered")

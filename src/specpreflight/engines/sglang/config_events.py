@@ -50,6 +50,10 @@ def _within(error: Raised, function: str) -> bool:
     return any(frame.endswith(f":{function}") for frame in error.frames)
 
 
+def _lacks_code(error: Raised) -> bool:
+    return re.search(r"does not appear to have a file named \S+\.py", error.message) is not None
+
+
 def _about_architectures(error: Raised) -> bool:
     texts = ("'NoneType' object is not subscriptable", "list index out of range")
     return error.message in texts and error.name in ("TypeError", "IndexError")
@@ -92,6 +96,11 @@ _KINDS: tuple[_Kind, ...] = (
         "config.unreadable",
         _says("is not a valid JSON file"),
         "config.json is no valid JSON",
+    ),
+    _Kind(
+        "architecture.unregistered",
+        _lacks_code,
+        "no model class of this release has this name, and the code in `auto_map` is missing",
     ),
     _Kind("config.missing", _is("OSError"), "there is no config to read"),
     _Kind(

@@ -131,6 +131,7 @@ class EngineSource(Evaluator):
             for path, checkpoint in checkpoints.items()
             if checkpoint.problem is None
         }
+        self._folders = folders
         files = Files(folders, {**configs, **contents})
         self.reader = ConfigReader(checkpoints, v5=v5, written=files.contents)
         known = {
@@ -203,8 +204,20 @@ class EngineSource(Evaluator):
     def _remote_class(self, _: Evaluator, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """Return a stand-in for a class that only remote code defines: it keeps every key.
 
-        What such a class adds is unknown; that is how its missing attributes answer.
+        What such a class adds is unknown; that is how its missing attributes answer. A model's
+        class, unlike a configuration's, is looked for in the checkpoint.
+
+        Raises:
+            Raised: the checkpoint has no file for a model's class.
         """
+        reference, path = str(args[0]), str(args[1]) if len(args) > 1 else ""
+        file = reference.rpartition("--")[2].partition(".")[0] + ".py"
+        if not reference.endswith("Config") and file not in self._folders.get(path, (file,)):
+            raise raised(
+                "OSError",
+                f"{path} does not appear to have a file named {file}. Checkout "
+                f"'https://huggingface.co/{path}/tree/main' for available files.",
+            )
         base = self.find("transformers.PretrainedConfig")
         return remote_config_class(base) if isinstance(base, Class) else Opaque("remote code")
 
