@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from processes import running_process
 
 from specpreflight.errors import InputError, UsageError
 from specpreflight.sources.process_environ import read_process_environ
@@ -18,7 +19,7 @@ needs_proc = pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason=
 @needs_proc
 def test_a_running_process() -> None:
     environment = {"NCCL_PROTO": "LL", "ODD": "a=b\nc", "EMPTY": ""}
-    with subprocess.Popen(["sleep", "30"], env=environment) as process:
+    with running_process(environment) as process:
         try:
             read = read_process_environ(process.pid)
         finally:
