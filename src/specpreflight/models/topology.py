@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from dataclasses import dataclass
+from typing import Final
 
 #: Path types from nearest to farthest; NVLink (`NV18`) and XGMI come before all of them.
 DISTANCE: Final = ("PIX", "PXB", "PHB", "NODE", "SYS")
 
 
-class Topology(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Topology:
     """The matrix of `nvidia-smi topo -m` or AMD's tool.
 
     Attributes:
