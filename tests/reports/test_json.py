@@ -10,6 +10,7 @@ import pytest
 from sample_report import SAMPLE
 
 from specpreflight.models.schema import report_schema
+from specpreflight.models.topology import Topology
 from specpreflight.reports.json import render_json, render_many
 
 KEYS = [
@@ -34,6 +35,16 @@ def test_finding_has_the_fields_of_the_contract_and_no_others() -> None:
     assert finding["values"][0]["origin"] == {
         "kind": "file", "path": "d/config.json", "pointer": "/max_position_embeddings",
         "line": 4, "column": 30, "end_column": 36, "name": None,
+    }  # fmt: skip
+
+
+def test_topology_is_shown_by_its_fields() -> None:
+    topology = Topology("nvidia-smi topo -m", (("X", "NV18"), ("NV18", "X")), sockets=1)
+    inputs = replace(SAMPLE.inputs, hardware={"topology": topology})
+    shown = json.loads(render_json(replace(SAMPLE, inputs=inputs)))["inputs"]["hardware"]
+    assert shown["topology"] == {
+        "tool": "nvidia-smi topo -m", "links": [["X", "NV18"], ["NV18", "X"]],
+        "sockets": 1, "nics": [],
     }  # fmt: skip
 
 
