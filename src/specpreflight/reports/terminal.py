@@ -2,43 +2,39 @@
 
 from __future__ import annotations
 
-import io
-
-from rich.console import Console
-from rich.text import Text
+from rich.color import ColorSystem
+from rich.style import Style
 
 from specpreflight.models.report import Report
-from specpreflight.reports.text import Layout, Line, lay_out
+from specpreflight.reports.text import Layout, Piece, lay_out
 
 #: The sixteen colours of the terminal's own theme, so that light and dark both read well.
 _STYLES = {
-    "error": "bold red",
-    "warning": "bold yellow",
-    "note": "bold cyan",
-    "good": "bold green",
-    "strong": "bold",
-    "dim": "dim",
-    "label": "dim",
-    "value": "bold",
-    "place": "cyan",
-    "source": "dim",
-    "mark": "red",
-    "quote": "italic",
-    "command": "green",
+    "error": Style(color="red", bold=True),
+    "warning": Style(color="yellow", bold=True),
+    "note": Style(color="cyan", bold=True),
+    "good": Style(color="green", bold=True),
+    "strong": Style(bold=True),
+    "dim": Style(dim=True),
+    "label": Style(dim=True),
+    "value": Style(bold=True),
+    "place": Style(color="cyan"),
+    "source": Style(dim=True),
+    "mark": Style(color="red"),
+    "quote": Style(italic=True),
+    "command": Style(color="green"),
 }
 
 
 def render_terminal(report: Report, layout: Layout) -> str:
     """Return the report with ANSI colours."""
-    console = Console(
-        file=io.StringIO(), force_terminal=True, color_system="standard", width=10_000
+    lines = ("".join(map(colour, line)) for line in lay_out(report, layout))
+    return "".join(f"{line}\n" for line in lines)
+
+
+def colour(piece: Piece) -> str:
+    """Return a piece of text in the colour of the role it plays."""
+    style = _STYLES.get(piece.style)
+    return (
+        piece.text if style is None else style.render(piece.text, color_system=ColorSystem.STANDARD)
     )
-    with console.capture() as capture:
-        for line in lay_out(report, layout):
-            console.print(colour(line), soft_wrap=True)
-    return capture.get()
-
-
-def colour(line: Line) -> Text:
-    """Return one line as rich text."""
-    return Text.assemble(*((piece.text, _STYLES.get(piece.style, "")) for piece in line))
