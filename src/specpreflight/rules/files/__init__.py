@@ -1,1 +1,1 @@
-"""…"""
+"""Rules about the files of a checkpoint."""

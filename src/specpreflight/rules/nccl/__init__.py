@@ -1,1 +1,1 @@
-"""…"""
+"""Rules about the NCCL environment."""
