@@ -46,7 +46,9 @@ def difference(base: dict[str, Any], config: dict[str, Any]) -> dict[str, Any]:
     """Return the changes that turn `base` into `config`; `-key` removes one."""
     changes = {
         # 1, 1.0 and True are equal to Python and three types to the engine.
-        key: value for key, value in config.items() if repr(base.get(key, ...)) != repr(value)
+        key: value
+        for key, value in config.items()
+        if repr(base.get(key, ...)) != repr(value)
     }
     return {**changes, **{f"-{key}": None for key in base if key not in config}}
 
