@@ -32,7 +32,6 @@ class Event:
         source: function and file in the engine (`configs/model_config.py:_derive_context_length`).
         values: the values that disagree, with their origins.
         facts: whatever the claiming rule needs besides.
-        needs: a fact that is missing (`hardware`), for an event that is only possible.
     """
 
     topic: str

@@ -46,10 +46,6 @@ def _is(*names: str) -> Callable[[Raised], bool]:
     return lambda error: error.name in names
 
 
-def _within(error: Raised, function: str) -> bool:
-    return any(frame.endswith(f":{function}") for frame in error.frames)
-
-
 def _lacks_code(error: Raised) -> bool:
     return re.search(r"does not appear to have a file named \S+\.py", error.message) is not None
 

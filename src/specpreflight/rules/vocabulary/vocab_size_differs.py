@@ -31,7 +31,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from specpreflight.models.draft_format import DraftFormat, draft_format
-from specpreflight.models.finding import Confidence, Finding, Outcome, Remedy, Stage
+from specpreflight.models.finding import Confidence, Finding, Outcome, Remedy, Stage, Value
 from specpreflight.models.launch import Launch
 from specpreflight.models.resolved import Resolved
 from specpreflight.rules.rule import Rule
@@ -46,35 +46,33 @@ def check(launch: Launch, resolved: Resolved) -> Iterator[Finding]:
         return
     theirs, ours = target.text.get("vocab_size"), draft.text.get("vocab_size")
     reduced = draft.text.get("draft_vocab_size")
-    remedies = (Remedy.manual("find out which number the weights have"),)
     if isinstance(theirs, int) and isinstance(ours, int) and theirs != ours:
-        yield Finding(
-            RULE.name,
-            Outcome.CRASHES,
+        yield _finding(
             f"`vocab_size` of the draft is {ours}, of the target {theirs}",
-            stage=Stage.WEIGHTS,
-            confidence=Confidence.INFERRED,
-            detail="A head predicts the target's tokens, so the two vocabularies are one.",
-            values=(
-                draft.text_value("draft", "vocab_size"),
-                target.text_value("target", "vocab_size"),
-            ),
-            remedies=remedies,
+            "A head predicts the target's tokens, so the two vocabularies are one.",
+            draft.text_value("draft", "vocab_size"),
+            target.text_value("target", "vocab_size"),
         )
     if isinstance(ours, int) and isinstance(reduced, int) and reduced > ours:
-        yield Finding(
-            RULE.name,
-            Outcome.CRASHES,
+        yield _finding(
             f"`draft_vocab_size` {reduced} is above the draft's own `vocab_size` {ours}",
-            stage=Stage.WEIGHTS,
-            confidence=Confidence.INFERRED,
-            detail="The reduced vocabulary is a part of the whole one.",
-            values=(
-                draft.text_value("reduced", "draft_vocab_size"),
-                draft.text_value("whole", "vocab_size"),
-            ),
-            remedies=remedies,
+            "The reduced vocabulary is a part of the whole one.",
+            draft.text_value("reduced", "draft_vocab_size"),
+            draft.text_value("whole", "vocab_size"),
         )
+
+
+def _finding(message: str, detail: str, *values: Value) -> Finding:
+    return Finding(
+        RULE.name,
+        Outcome.CRASHES,
+        message,
+        stage=Stage.WEIGHTS,
+        confidence=Confidence.INFERRED,
+        detail=detail,
+        values=values,
+        remedies=(Remedy.manual("find out which number the weights have"),),
+    )
 
 
 RULE = Rule(

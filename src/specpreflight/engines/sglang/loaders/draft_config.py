@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
-
-#: Stands for an attribute that neither the file states nor the class declares.
-ABSENT: Final = object()
+from typing import Any
 
 
 class DraftConfig:

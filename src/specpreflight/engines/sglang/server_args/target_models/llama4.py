@@ -85,17 +85,3 @@ def _check(args: ServerArgs) -> None:
         said.format(args.attention_backend),
         "attention_backend",
     )
-
-
-def force_fa3(args: ServerArgs) -> None:
-    """Force FA3 in the speculative branch (0.4.9.post3 only)."""
-    if args.attention_backend == "fa3":
-        return
-    args.set("attention_backend", "fa3", "Llama 4 needs it")
-    args.tell(
-        "attention.model-backend",
-        "the attention backend becomes fa3 for Llama 4",
-        "Llama4 requires using fa3 attention backend. Attention backend is automatically set to "
-        "fa3.",
-        "attention_backend",
-    )
