@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Mapping
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import NamedTuple
 
@@ -218,6 +219,11 @@ _RULES: Mapping[str, When] = {
 }
 
 
+def rule_names() -> tuple[str, ...]:
+    """Return the names of all rules, importing none: a rule is called as its module is."""
+    return tuple(_name_of(module) for module in _RULES)
+
+
 def rules_for(launch: Launch, resolved: Resolved) -> Iterator[Rule]:
     """Yield the rules of this engine that may have something to say of this launch."""
     for name, when in _RULES.items():
@@ -249,24 +255,47 @@ def is_claimed(topic: str, engine: str) -> bool:
     )
 
 
-def find_rule(name: str) -> Rule:
-    """Return the rule called `name`.
+def find_rule(name: str, others: Sequence[Rule] = ()) -> Rule:
+    """Return the rule called `name`, among `others` (those of plugins) too.
 
     Raises:
         UsageError: there is none; the hint names the nearest.
     """
-    for rule in load_rules():
+    for rule in others:
         if rule.name == name:
             return rule
-    from difflib import get_close_matches
-
-    near = get_close_matches(name, [rule.name for rule in load_rules()], 1)
-    hint = f"did you mean `{near[0]}`?" if near else "`specpreflight rules` lists them"
-    raise UsageError(f"no rule is called `{name}`", hint=hint)
+    require_names([name], others)
+    return next(_load(module) for module in _RULES if _name_of(module) == name)
 
 
-def read_page(name: str) -> str:
-    """Return the user's page of a rule: the docstring of its module."""
-    rule = find_rule(name)
-    module = next(module for module in _RULES if _load(module) is rule)
-    return inspect.cleandoc(import_module(f"specpreflight.rules.{module}").__doc__ or "")
+def require_names(names: Sequence[str], others: Sequence[Rule] = ()) -> None:
+    """Refuse names that no rule has.
+
+    Raises:
+        UsageError: for the first of them; the hint names the nearest.
+    """
+    known = [*rule_names(), *(rule.name for rule in others)]
+    for name in names:
+        if name not in known:
+            from difflib import get_close_matches
+
+            near = get_close_matches(name, known, 1)
+            hint = f"did you mean `{near[0]}`?" if near else "`specpreflight rules` lists them"
+            raise UsageError(f"no rule is called `{name}`", hint=hint)
+
+
+def read_page(name: str, others: Sequence[Rule] = ()) -> str:
+    """Return the user's page of a rule: the docstring of its module.
+
+    Raises:
+        UsageError: there is no such rule.
+    """
+    rule = find_rule(name, others)
+    for module in _RULES:
+        if _name_of(module) == name:
+            return inspect.cleandoc(import_module(f"specpreflight.rules.{module}").__doc__ or "")
+    return inspect.cleandoc(sys.modules[rule.check.__module__].__doc__ or rule.summary)
+
+
+def _name_of(module: str) -> str:
+    return module.rpartition(".")[2].replace("_", "-")

@@ -1,0 +1,89 @@
+"""A baseline: the findings that a project lives with for now, so that only new ones fail."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from specpreflight.models.finding import Finding, Severity
+from specpreflight.models.paths import checkpoint_from
+from specpreflight.models.report import Report
+
+
+class Key(NamedTuple):
+    """What makes a finding the same one tomorrow.
+
+    The fingerprint holds the rule, the checkpoints' roles, the JSON pointers and the engine's name,
+    but no line and no value. One file holds the findings of many checkpoints, so their paths (as
+    seen from the baseline's folder) are part of it too: a fault that is known of one draft is news
+    in another.
+    """
+
+    fingerprint: str
+    target: str
+    draft: str
+
+
+class Entry(NamedTuple):
+    """A finding of the baseline: what a reader wants to know of it, and how bad it was."""
+
+    rule: str
+    engine: str
+    severity: Severity
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """The known findings.
+
+    Attributes:
+        name: the file, as reports show it.
+        root: the folder that paths in it are relative to.
+        entries: what is known.
+    """
+
+    name: str
+    root: str
+    entries: Mapping[Key, Entry]
+
+    def covers(self, finding: Finding, target: str | None, draft: str | None) -> bool:
+        """Return whether a finding is known, and has not become worse since."""
+        entry = self.entries.get(self.key(finding, target, draft))
+        if entry is None or finding.severity is None:
+            return False
+        worst_first = list(Severity)
+        return worst_first.index(finding.severity) >= worst_first.index(entry.severity)
+
+    def key(self, finding: Finding, target: str | None, draft: str | None) -> Key:
+        """Return the key of a finding in the launch of these checkpoints."""
+        return Key(finding.fingerprint, *self.pair(target, draft))
+
+    def pair(self, target: str | None, draft: str | None) -> tuple[str, str]:
+        """Return the two checkpoints as paths of this file."""
+        return checkpoint_from(self.root, target), checkpoint_from(self.root, draft)
+
+    def vanished(self, reports: Sequence[Report]) -> dict[Key, Entry]:
+        """Return the entries whose launches were checked and whose findings were not seen."""
+        checked: set[tuple[str, tuple[str, str]]] = set()
+        seen: set[Key] = set()
+        for report in reports:
+            target, draft = report.inputs.target, report.inputs.draft
+            checked.add((report.engine.name, self.pair(target, draft)))
+            seen.update(self.key(finding, target, draft) for finding in report.findings)
+        return {
+            key: entry
+            for key, entry in self.entries.items()
+            if key not in seen and (entry.engine, (key.target, key.draft)) in checked
+        }
+
+    def found(self, reports: Sequence[Report]) -> dict[Key, Entry]:
+        """Return an entry for every error and warning that nothing else ignores, at its worst."""
+        found: dict[Key, Entry] = {}
+        for severity in (Severity.ERROR, Severity.WARNING):
+            for report in reports:
+                for finding in report.findings:
+                    if finding.severity is severity:
+                        key = self.key(finding, report.inputs.target, report.inputs.draft)
+                        found.setdefault(key, Entry(finding.rule, report.engine.name, severity))
+        return found
