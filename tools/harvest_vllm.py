@@ -13,9 +13,11 @@ from __future__ import annotations
 import json
 import sys
 from concurrent.futures import ProcessPoolExecutor
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+from harvest import nccl_of
 from packaging.version import Version
 
 from specpreflight.engines.source.bundle import RELEASES, write_module
@@ -57,15 +59,18 @@ def main(folder: Path) -> None:
 
 
 def _requirements(folder: Path) -> dict[str, str]:
-    """Return the `transformers` and `torch` requirements of a wheel's metadata."""
-    found = {}
-    for line in next(folder.glob("*.dist-info/METADATA")).read_text().splitlines():
+    """Return what a wheel's metadata pins, the NCCL of that torch, and the day it was built."""
+    metadata = next(folder.glob("*.dist-info/METADATA"))
+    built = datetime.fromtimestamp(metadata.stat().st_mtime, tz=timezone.utc)
+    found = {"date": built.date().isoformat()}
+    for line in metadata.read_text().splitlines():
         if line.startswith("Requires-Dist: ") and ";" not in line:
             text = line.removeprefix("Requires-Dist: ")
             for name in ("transformers", "torch"):
                 if text.startswith(name) and text[len(name)] in "<>=! ":
                     found[name] = text[len(name) :].strip()
-    return found
+    nccl = nccl_of(found["torch"].removeprefix("=="))
+    return found if nccl is None else {**found, "nccl": nccl}
 
 
 def _history(releases: list[str], facts: list[dict[str, Any]]) -> dict[str, list[Any]]:

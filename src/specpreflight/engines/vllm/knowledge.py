@@ -93,9 +93,14 @@ class Knowledge:
         """Return the model types that vLLM reads with a class of its own → its dotted name."""
         return self._topic("configs")
 
+    @cached_property
+    def constants(self) -> Mapping[str, Any]:
+        """Return the named lists of the release."""
+        return self._topic("constants")
+
     def constant(self, name: str) -> tuple[Any, ...]:
         """Return a named list of the release, `()` where it has none."""
-        return tuple(self._topic("constants").get(name, ()))
+        return tuple(self.constants.get(name, ()))
 
     @property
     def transformers_version(self) -> str:
