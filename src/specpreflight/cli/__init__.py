@@ -16,6 +16,7 @@ from specpreflight.errors import SpecpreflightError
 #: `--help` imports none of them.
 _COMMANDS = {
     "check": ("check", "Say what will stop a launch, and why; write the fix."),
+    "scan": ("scan", "Check every checkpoint and launch file of a tree."),
     "launch": ("launch", "Print what is understood of a launch command, script or manifest."),
     "convert": ("convert", "Write a draft with the tensor names that an engine takes."),
     "keys": ("keys", "Say which tensors of a draft an engine's loader takes."),
