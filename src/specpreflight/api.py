@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from specpreflight.documents import Document
 from specpreflight.engines.registry import find_engine
@@ -20,7 +20,6 @@ from specpreflight.models.finding import (
     SEVERITY_OF_OUTCOME,
     STOPPING,
     Finding,
-    Ignored,
     Outcome,
     Severity,
     Skipped,
@@ -35,6 +34,9 @@ from specpreflight.rules.registry import rules_for
 from specpreflight.rules.rule import Rule
 from specpreflight.sources.checkpoint import read_checkpoint
 from specpreflight.sources.hub_cache import find_snapshot
+
+if TYPE_CHECKING:
+    from specpreflight.models.policy import Policy
 
 __all__ = ["build_launch", "check", "identify_engine"]
 
@@ -132,14 +134,22 @@ def build_launch(
     )
 
 
-def check(launch: Launch, *, ignore: Mapping[str, Ignored] | None = None) -> Report:
-    """Predict what the engine will do with this launch and run all rules on it."""
+def check(launch: Launch, *, policy: Policy | None = None) -> Report:
+    """Predict what the engine will do with this launch and run all rules on it.
+
+    Args:
+        launch: see `build_launch`.
+        policy: severities of one's own, ignores, a baseline, plugins; `None` for none of it.
+
+    Raises:
+        UsageError: the policy names a plugin that is not installed.
+    """
     launch = _read_environment(launch)
     resolved = find_engine(launch.engine.name).resolve(launch)
     findings: list[Finding] = []
     skipped: list[Skipped] = []
-    failures: list[str] = []
-    for rule in rules_for(launch, resolved):
+    further, failures = _load_plugins(launch, policy)
+    for rule in (*rules_for(launch, resolved), *further):
         missing = _first_missing(rule, launch)
         if missing is not None:
             skipped.append(Skipped(rule.name, *missing))
@@ -149,9 +159,7 @@ def check(launch: Launch, *, ignore: Mapping[str, Ignored] | None = None) -> Rep
         except Exception as error:
             failures.append(f"rule {rule.name} failed: {type(error).__name__}: {error}")
             skipped.append(Skipped(rule.name, "internal", failures[-1]))
-    finished = sorted(
-        (_finish(finding, launch, ignore or {}) for finding in findings), key=_importance
-    )
+    finished = sorted((_finish(finding, launch, policy) for finding in findings), key=_importance)
     return Report(
         engine=EngineUsed(launch.engine.name, launch.engine.version, launch.engine.determined_by),
         verdict=_verdict(launch.engine, finished, resolved),
@@ -228,15 +236,27 @@ def _why_missing(need: str, launch: Launch) -> str | None:
     return why_unseen(checkpoint) if part == "weights" else None
 
 
-def _finish(finding: Finding, launch: Launch, ignore: Mapping[str, Ignored]) -> Finding:
+def _load_plugins(launch: Launch, policy: Policy | None) -> tuple[list[Rule], list[str]]:
+    """Return the rules that plugins have for this engine, and what is wrong with plugins."""
+    if policy is None or not policy.plugins:
+        return [], []
+    from specpreflight.rules.plugins import load_plugins, rules_of
+
+    plugins = load_plugins(policy.plugins)
+    rules = [rule for rule in rules_of(plugins) if rule.holds_for(launch.engine.name)]
+    return rules, [plugin.problem for plugin in plugins if plugin.problem is not None]
+
+
+def _finish(finding: Finding, launch: Launch, policy: Policy | None) -> Finding:
     """Add what every finding has: severity, fingerprint, and whether it is ignored."""
-    severity = finding.severity or SEVERITY_OF_OUTCOME[finding.outcome]
-    ignored = ignore.get(finding.rule)
-    if ignored is not None:
-        severity = Severity.NOTE
-    return replace(
-        finding, severity=severity, ignored=ignored, fingerprint=_fingerprint(finding, launch)
+    finished = replace(
+        finding,
+        severity=finding.severity or SEVERITY_OF_OUTCOME[finding.outcome],
+        fingerprint=_fingerprint(finding, launch),
     )
+    if policy is None:
+        return finished
+    return policy.judge(finished, launch.target_path, launch.draft_path)
 
 
 def _fingerprint(finding: Finding, launch: Launch) -> str:

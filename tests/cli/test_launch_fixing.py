@@ -46,13 +46,13 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Callable[..., LaunchFix | None]:
         monkeypatch.setattr(
             launch_fixing,
             "check",
-            lambda launch, ignore: SimpleNamespace(findings=rules(launch)),
+            lambda launch, policy: SimpleNamespace(findings=rules(launch)),
         )
         options = SimpleNamespace(
-            unsafe=False, select=(), launch_file=None if file is None else str(file)
+            unsafe=False, policy=None, select=(), launch_file=None if file is None else str(file)
         )
         vars(options).update(changed)
-        return plan_launch_fix([LAUNCH], options, {})  # type: ignore[arg-type]
+        return plan_launch_fix([LAUNCH], options)  # type: ignore[arg-type]
 
     return plan
 

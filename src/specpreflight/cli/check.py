@@ -11,14 +11,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from specpreflight.cli import report_error
+from specpreflight.cli.configured import configured, report_idle
 from specpreflight.cli.hosts import paths_on_hosts, with_copies
 from specpreflight.cli.remote import reach_hosts
 from specpreflight.errors import InputError
-from specpreflight.models.finding import Ignored, Severity
+from specpreflight.models.finding import Severity
 
 if TYPE_CHECKING:
     from specpreflight.models.checkpoint import Problem
     from specpreflight.models.launch import Launch, Variable
+    from specpreflight.models.policy import Policy
     from specpreflight.models.report import Report
 
 #: What `--format` takes; all but text are written by `cli/rendering.py`.
@@ -55,7 +57,7 @@ class Options(NamedTuple):
     env_files: tuple[Path, ...] = ()
     use_process_environment: bool = True
     hardware: str | None = None
-    ignore: tuple[str, ...] = ()
+    policy: Policy | None = None
     fail_on: Severity | None = None
     form: str = "text"
     color: str = "auto"
@@ -103,7 +105,6 @@ class Options(NamedTuple):
 @click.option("--no-env", is_flag=True, help="Leave the variables of this process out.")
 @click.option("--nccl", metavar="VERSION", help="The NCCL release that will run.")
 @click.option("--hardware", metavar="PROFILE|FILE|KEY=VALUE,…", help="What the GPUs are.")
-@click.option("--ignore", multiple=True, metavar="RULE", help="Count a rule's findings as notes.")
 @click.option(
     "--fail-on",
     type=click.Choice([*FAIL_ON, "never"]),
@@ -144,6 +145,7 @@ class Options(NamedTuple):
 @click.option("--accept-new", is_flag=True, help="Add a host of ssh:// to known_hosts.")
 @click.option("--online", is_flag=True, help="Download the JSON files of Hub ids not cached.")
 @click.pass_context
+@configured
 def check(
     ctx: click.Context, /, no_env: bool, fail_on: str, action: str | None, **given: Any
 ) -> None:
@@ -178,13 +180,12 @@ def run_check(options: Options) -> int:
     """Check as the options say, write the report to stdout and return the exit code."""
     from specpreflight.api import check as check_launch
 
-    require_rules(options.ignore + options.select)
+    require_rules(options.select)
     if options.outputs:
         from specpreflight.cli.rendering import parse_output
 
         for output in options.outputs:
             parse_output(output)
-    ignored = {name: Ignored("--ignore", "command line") for name in options.ignore}
     from specpreflight.cli.loading import load_launches
 
     launches = [
@@ -200,9 +201,10 @@ def run_check(options: Options) -> int:
     if options.action != "report":
         from specpreflight.cli.fixing import fix_launches
 
-        return fix_launches(launches, options, ignored)
-    reports = [check_launch(launch, ignore=ignored) for launch in launches]
+        return fix_launches(launches, options)
+    reports = [check_launch(launch, policy=options.policy) for launch in launches]
     write_reports(reports, options)
+    report_idle(reports, options.policy)
     return exit_code(reports, launches, options)
 
 
@@ -296,7 +298,6 @@ def require_rules(names: Sequence[str]) -> None:
     Raises:
         UsageError: with the nearest name.
     """
-    from specpreflight.rules.registry import find_rule
+    from specpreflight.rules.registry import require_names
 
-    for name in names:
-        find_rule(name)
+    require_names(names)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,17 +20,15 @@ from specpreflight.fixes.diff import render_diff
 from specpreflight.fixes.plan import FilePlan, plan_fixes
 from specpreflight.fixes.recheck import FixRefused, converge
 from specpreflight.models.checkpoint import Checkpoint
-from specpreflight.models.finding import Finding, Ignored
+from specpreflight.models.finding import Finding
 from specpreflight.models.launch import Launch
 
 if TYPE_CHECKING:
     from specpreflight.cli.check import Options
     from specpreflight.models.report import Report
 
-Ignores = Mapping[str, Ignored]
 
-
-def fix_launches(launches: Sequence[Launch], options: Options, ignored: Ignores) -> int:
+def fix_launches(launches: Sequence[Launch], options: Options) -> int:
     """Fix what the launches share, as the options say, and return the exit code.
 
     `--diff` writes the diff to stdout and the report to stderr. `--fix` writes the files and
@@ -38,11 +36,11 @@ def fix_launches(launches: Sequence[Launch], options: Options, ignored: Ignores)
     """
     from specpreflight.cli.check import exit_code, write_reports
 
-    before = [check(launch, ignore=ignored) for launch in launches]
+    before = [check(launch, policy=options.policy) for launch in launches]
     try:
-        plans = plan_for(launches, options, ignored)
+        plans = plan_for(launches, options)
         after = [with_documents(launch, [plan.edited for plan in plans]) for launch in launches]
-        launch_fix = plan_launch_fix(after, options, ignored)
+        launch_fix = plan_launch_fix(after, options)
     except FixRefused as refused:
         click.echo(f"specpreflight: {refused.message}\n  {refused.hint}", err=True)
         write_reports(before, options)
@@ -63,14 +61,12 @@ def fix_launches(launches: Sequence[Launch], options: Options, ignored: Ignores)
     if launch_fix is not None:
         _say_fixed(launch_fix.write())
         after = list(launch_fix.launches)
-    reports = [check(launch, ignore=ignored) for launch in after]
+    reports = [check(launch, policy=options.policy) for launch in after]
     write_reports(reports, options)
     return exit_code(reports, after, options)
 
 
-def plan_for(
-    launches: Sequence[Launch], options: Options, ignored: Ignores
-) -> tuple[FilePlan, ...]:
+def plan_for(launches: Sequence[Launch], options: Options) -> tuple[FilePlan, ...]:
     """Plan the fixes of all launches together, checked on the edited bytes.
 
     Raises:
@@ -86,7 +82,7 @@ def plan_for(
 
     def check_edited(documents: Sequence[Document]) -> list[Finding]:
         edited = (with_documents(launch, documents) for launch in launches)
-        return [one for launch in edited for one in check(launch, ignore=ignored).findings]
+        return [one for launch in edited for one in check(launch, policy=options.policy).findings]
 
     def plan(findings: Sequence[Finding], documents: Sequence[Document]) -> tuple[FilePlan, ...]:
         chosen = [one for one in findings if not options.select or one.rule in options.select]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +18,7 @@ from specpreflight.fixes.diff import diff_file
 from specpreflight.fixes.launch_change import LaunchChange, launch_change
 from specpreflight.fixes.place import find_write_place
 from specpreflight.fixes.recheck import FixRefused, new_errors
-from specpreflight.models.finding import Ignored, Origin
+from specpreflight.models.finding import Origin
 from specpreflight.models.launch import Launch, Variable
 from specpreflight.storage import LOCAL
 
@@ -47,11 +47,7 @@ class LaunchFix:
         return apply_change(place, name, self.before, self.after, self.rules)
 
 
-def plan_launch_fix(
-    launches: Sequence[Launch],
-    options: Options,
-    ignored: Mapping[str, Ignored],
-) -> LaunchFix | None:
+def plan_launch_fix(launches: Sequence[Launch], options: Options) -> LaunchFix | None:
     """Plan what the findings call for in the launch file, or say on stderr what to add by hand.
 
     Raises:
@@ -60,7 +56,7 @@ def plan_launch_fix(
         FixRefused: the result would have a new error.
     """
     applicability = ("safe", "unsafe") if options.unsafe else ("safe",)
-    findings = [one for launch in launches for one in check(launch, ignore=ignored).findings]
+    findings = [one for launch in launches for one in check(launch, policy=options.policy).findings]
     chosen = [one for one in findings if not options.select or one.rule in options.select]
     change = launch_change(chosen, applicability)
     if change == LaunchChange():
@@ -74,7 +70,7 @@ def plan_launch_fix(
     before = read_bytes(path, options.launch_file)
     after = _edit(before, options.launch_file, change)
     changed = tuple(with_change(launch, change) for launch in launches)
-    result = [one for launch in changed for one in check(launch, ignore=ignored).findings]
+    result = [one for launch in changed for one in check(launch, policy=options.policy).findings]
     new = new_errors(findings, result)
     if new:
         raise FixRefused(

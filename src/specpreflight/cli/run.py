@@ -19,11 +19,11 @@ from specpreflight.cli.check import (
     Options,
     WordsCommand,
     report_problems,
-    require_rules,
     write_reports,
 )
+from specpreflight.cli.configured import configured, report_idle
 from specpreflight.errors import InputError, UsageError
-from specpreflight.models.finding import Ignored, Severity
+from specpreflight.models.finding import Severity
 from specpreflight.models.report import Report
 
 #: Signals that Python ignores and a command must not inherit as ignored.
@@ -52,7 +52,6 @@ class _Outcome:
 )  # fmt: skip
 @click.option("--nccl", metavar="VERSION", help="The NCCL release that will run.")
 @click.option("--hardware", metavar="PROFILE|FILE|KEY=VALUE,…", help="What the GPUs are.")
-@click.option("--ignore", multiple=True, metavar="RULE", help="Count a rule's findings as notes.")
 @click.option(
     "--fail-on", type=click.Choice([*FAIL_ON, "never"]), default="error", show_default=True,
     help="The least severity that keeps the command from starting.",
@@ -62,6 +61,7 @@ class _Outcome:
 @click.option("-v", "--verbose", is_flag=True, help="Show notes, skipped rules, resolved values.")
 @click.option("--online", is_flag=True, help="Download the JSON files of Hub ids not cached.")
 @click.pass_context
+@configured
 def run(ctx: click.Context, /, fail_on: str, force: bool, **given: Any) -> None:
     """Check the launch after `--`; if nothing speaks against it, become its command.
 
@@ -110,8 +110,6 @@ def _check(options: Options, *, force: bool) -> _Outcome | None:
     from specpreflight.api import check
     from specpreflight.cli.loading import load_launches
 
-    require_rules(options.ignore)
-    ignored = {name: Ignored("--ignore", "command line") for name in options.ignore}
     try:
         launches = load_launches(options)
     except InputError as error:
@@ -119,13 +117,14 @@ def _check(options: Options, *, force: bool) -> _Outcome | None:
             raise
         return _Outcome(error.exit_code, error.message)
     unreadable = report_problems(launches)
-    reports = [check(launch, ignore=ignored) for launch in launches]
+    reports = [check(launch, policy=options.policy) for launch in launches]
     for report in reports:
         for failure in report.internal_errors:
             click.echo(f"specpreflight: internal error: {failure}", err=True)
     shown = [report for report in reports if options.verbose or report.fails(Severity.WARNING)]
     if shown and not unreadable:
         write_reports(shown, options, to_stderr=True)
+    report_idle(reports, options.policy)
     if unreadable:
         return _Outcome(InputError.exit_code, "a checkpoint could not be read")
     if any(report.fails(options.fail_on) for report in reports):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from specpreflight.cli.check import FAIL_ON, FORMATS, Options, WordsCommand
+from specpreflight.cli.configured import configured, report_idle
 from specpreflight.errors import InputError
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto")
 @click.option("-v", "--verbose", is_flag=True, help="Show notes and launches without findings.")
 @click.pass_context
+@configured
 def scan(
     ctx: click.Context,
     /,
@@ -95,7 +97,7 @@ def run_scan(options: Options, target: str | None, pairs_file: Path | None, *, l
     reports: list[Report] = []
     unreadable_inputs = bool(found.unreadable)
     for subject, launch in _launches(found, options, target, pairs_file):
-        report = check_launch(launch)
+        report = check_launch(launch, policy=options.policy)
         tally.add(report)
         if subject is not None and subject.unpaired and subject.draft:
             tally.unpaired.append((subject.draft, subject.unpaired))
@@ -104,6 +106,7 @@ def run_scan(options: Options, target: str | None, pairs_file: Path | None, *, l
                 unreadable_inputs = True
         reports.append(report)
     _write(reports, tally, options)
+    report_idle(reports, options.policy)
     if any(report.internal_errors for report in reports):
         return 3
     if unreadable_inputs:

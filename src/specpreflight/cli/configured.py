@@ -1,0 +1,161 @@
+"""What a project has decided, for every command that checks: its configuration and baseline."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+from click.core import ParameterSource
+
+if TYPE_CHECKING:
+    from specpreflight.models.baseline import Baseline
+    from specpreflight.models.policy import Policy
+    from specpreflight.models.report import Report
+    from specpreflight.sources.configuration import Configuration
+
+
+class Wanted(NamedTuple):
+    """What the command line says about it."""
+
+    config: str | None
+    isolated: bool
+    baseline: str | None
+    no_baseline: bool
+    plugins: tuple[str, ...]
+    ignore: tuple[str, ...]
+
+
+def configured(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command the options of this module, and `policy` in their place.
+
+    The command has `--engine` (as `engines`) and `--fail-on`; where the command line does not give
+    them, the configuration may.
+    """
+
+    @click.option(
+        "--ignore", multiple=True, metavar="RULE", help="Count a rule's findings as notes."
+    )
+    @click.option("--config", metavar="FILE", help="Take the configuration from FILE.")
+    @click.option("--isolated", is_flag=True, help="Read no configuration file.")
+    @click.option("--baseline", metavar="FILE", help="Findings that FILE lists do not fail.")
+    @click.option("--no-baseline", is_flag=True, help="Leave the configured baseline out.")
+    @click.option("--plugin", "plugins", multiple=True, metavar="NAME", help="Load more rules.")
+    @wraps(command)
+    def with_policy(ctx: click.Context, /, **given: Any) -> Any:
+        wanted = Wanted(**{name: given.pop(name) for name in Wanted._fields})
+        configuration = _read_configuration(wanted)
+        if configuration is not None:
+            for name in ("engines", "fail_on"):
+                stated = getattr(configuration, name)
+                if stated and ctx.get_parameter_source(name) is ParameterSource.DEFAULT:
+                    given[name] = stated
+        return command(ctx, policy=read_policy(wanted, configuration), **given)
+
+    return with_policy
+
+
+def _read_configuration(wanted: Wanted) -> Configuration | None:
+    """Return the file that was named, else the nearest, else `None`.
+
+    Raises:
+        UsageError: it is not there, or says what it may not.
+    """
+    from specpreflight.sources.configuration_place import find_configuration
+
+    place = wanted.config
+    if place is None and not wanted.isolated:
+        place = find_configuration(os.getcwd())  # noqa: PTH109 (pathlib costs more)
+    if place is None:
+        return None
+    from pathlib import Path
+
+    from specpreflight.sources.configuration import read_configuration
+
+    return read_configuration(Path(place))
+
+
+def read_policy(wanted: Wanted, configuration: Configuration | None) -> Policy | None:
+    """Return what options and configuration say together, `None` where they say nothing.
+
+    Raises:
+        UsageError: no rule or plugin has a name that is given.
+        InputError: the baseline cannot be read.
+    """
+    if configuration is None:
+        if not (wanted.ignore or wanted.baseline or wanted.plugins):
+            return None
+        from specpreflight.sources.configuration import Configuration
+
+        configuration = Configuration()
+    from datetime import date
+
+    from specpreflight.models.policy import Ignore, Policy
+
+    plugins = configuration.plugins + wanted.plugins
+    _require_rules([*wanted.ignore, *configuration.rules], plugins)
+    today = date.today()
+    expired = tuple(one for one in configuration.ignores if one.until and one.until < today)
+    return Policy(
+        severities=configuration.severities,
+        ignores=(
+            *(Ignore(rule, "--ignore", "command line") for rule in wanted.ignore),
+            *(one for one in configuration.ignores if one not in expired),
+        ),
+        expired=expired,
+        baseline=_read_baseline(wanted, configuration),
+        plugins=plugins,
+    )
+
+
+def _require_rules(names: Sequence[str], plugins: tuple[str, ...]) -> None:
+    """Refuse unknown names, unless a plugin that may have them is broken."""
+    from specpreflight.rules.registry import require_names
+
+    if not plugins:
+        require_names(names)
+        return
+    from specpreflight.rules.plugins import load_plugins, rules_of
+
+    loaded = load_plugins(plugins)
+    if all(plugin.problem is None for plugin in loaded):
+        require_names(names, rules_of(loaded))
+
+
+def _read_baseline(wanted: Wanted, configuration: Configuration) -> Baseline | None:
+    given = wanted.baseline or configuration.baseline
+    if given is None or wanted.no_baseline:
+        return None
+    from specpreflight.sources.baseline_file import read_baseline
+
+    return read_baseline(given)
+
+
+def report_idle(reports: Sequence[Report], policy: Policy | None) -> None:
+    """Say on stderr which ignores and which entries of the baseline have nothing to do any more."""
+    if policy is None:
+        return
+    for ignore in policy.expired:
+        click.echo(
+            f"specpreflight: {ignore.by}: the ignore of `{ignore.rule}` ended on {ignore.until}",
+            err=True,
+        )
+    for ignore in policy.idle_ignores(reports):
+        if ignore.by != "command line":
+            click.echo(
+                f"specpreflight: {ignore.by}: the ignore of `{ignore.rule}` matches no finding",
+                err=True,
+            )
+    if policy.baseline is None:
+        return
+    vanished = policy.baseline.vanished(reports)
+    for key, entry in vanished.items():
+        checkpoint = key.draft or key.target
+        click.echo(
+            f"specpreflight: {policy.baseline.name}: `{entry.rule}` of {checkpoint} is gone",
+            err=True,
+        )
+    if vanished:
+        click.echo("  take it out with: specpreflight baseline prune", err=True)
