@@ -31,18 +31,22 @@ class SshServer:
     port: int
     home: Path
     process: subprocess.Popen[bytes]
+    folder: Path
 
     @property
     def host_key(self) -> str:
-        return (self.home / "server" / "host_key.pub").read_text().rsplit(" ", 1)[0]
+        return (self.folder / "host_key.pub").read_text().rsplit(" ", 1)[0]
 
     def url(self, path: Path | str) -> str:
         return f"ssh://127.0.0.1:{self.port}{path}"
 
     def know_host(self, key: str | None = None) -> None:
         """Put a host key, the server's own if not given, into the client's known_hosts."""
-        line = f"[127.0.0.1]:{self.port} {key or self.host_key}\n"
-        (self.home / ".ssh" / "known_hosts").write_text(line)
+        name = f"[127.0.0.1]:{self.port}"
+        known = self.home / ".ssh" / "known_hosts"
+        lines = known.read_text().splitlines(keepends=True) if known.exists() else []
+        others = [line for line in lines if not line.startswith(name)]
+        known.write_text("".join([*others, f"{name} {key or self.host_key}\n"]))
 
     def break_connections(self) -> None:
         """Kill the server's processes that serve connections, as a broken network would."""
@@ -58,14 +62,16 @@ class SshServer:
 
 def start_server(home: Path, *sftp_options: str) -> SshServer:
     """Start a server that lets this user in with the key in `home/.ssh/id_ed25519`."""
-    server, client = home / "server", home / ".ssh"
+    client = home / ".ssh"
+    server = home / f"server-{len(list(home.glob('server-*')))}"
     server.mkdir(mode=0o700)
-    client.mkdir(mode=0o700)
+    client.mkdir(mode=0o700, exist_ok=True)
     for key in (server / "host_key", client / "id_ed25519"):
-        subprocess.run(
-            ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "test", "-f", str(key)],
-            check=True,
-        )
+        if not key.exists():
+            subprocess.run(
+                ["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "test", "-f", str(key)],
+                check=True,
+            )
     shutil.copy(client / "id_ed25519.pub", server / "authorized_keys")
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -88,7 +94,7 @@ def start_server(home: Path, *sftp_options: str) -> SshServer:
                 break
         assert process.poll() is None, (server / "log").read_text()
         time.sleep(0.02)
-    found = SshServer(port, home, process)
+    found = SshServer(port, home, process, server)
     found.know_host()
     return found
 

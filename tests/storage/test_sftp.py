@@ -161,7 +161,7 @@ def test_a_host_with_another_key(server: SshServer, draft: Path) -> None:
 
 
 def test_no_key_is_accepted(server: SshServer, draft: Path) -> None:
-    (server.home / "server" / "authorized_keys").write_text("")
+    (server.folder / "authorized_keys").write_text("")
     with pytest.raises(InputError, match="no key of this user is accepted"):
         open_storage(server.url(draft))
 
@@ -322,10 +322,72 @@ def test_urls_that_are_refused(url: str, says: str) -> None:
     assert "secret" not in caught.value.message
 
 
-def test_jump_hosts_are_refused(server: SshServer, draft: Path) -> None:
-    (server.home / ".ssh" / "config").write_text("Host inner\n  ProxyJump outer\n")
-    with pytest.raises(UsageError, match="proxyjump, which is not supported"):
+@pytest.fixture
+def behind(start: Callable[..., SshServer]) -> tuple[SshServer, SshServer]:
+    """Two servers, `outer` and `inner`; ssh_config reaches the second one through the first."""
+    outer, inner = start(), start()
+    (inner.home / ".ssh" / "config").write_text(
+        f"Host outer\n  HostName 127.0.0.1\n  Port {outer.port}\n"
+        f"Host inner\n  HostName 127.0.0.1\n  Port {inner.port}\n  ProxyJump outer\n"
+        f"Host innermost\n  HostName 127.0.0.1\n  Port {outer.port}\n  ProxyJump outer,inner\n"
+        "Host circle\n  ProxyJump circle\n"
+        "Host command\n  ProxyCommand nc %h %p\n"
+    )
+    return outer, inner
+
+
+@pytest.mark.parametrize("host", ["inner", "innermost"])
+def test_a_host_behind_another(host: str, behind: tuple[SshServer, SshServer], draft: Path) -> None:
+    fix(f"ssh://{host}{draft}")
+    assert (draft / "config.json").read_bytes() == FIXED
+    storage, path = open_storage(f"ssh://{host}{draft}")
+    undo_last(path, storage=storage)
+    assert (draft / "config.json").read_bytes() == KIMI
+
+
+def test_the_host_in_between_is_down(behind: tuple[SshServer, SshServer], draft: Path) -> None:
+    outer, _ = behind
+    outer.stop()
+    with pytest.raises(InputError, match=f"127.0.0.1: no connection to port {outer.port}"):
         open_storage(f"ssh://inner{draft}")
+
+
+def test_the_host_behind_is_down(behind: tuple[SshServer, SshServer], draft: Path) -> None:
+    _, inner = behind
+    inner.stop()
+    with pytest.raises(InputError, match=f"does not reach its port {inner.port}"):
+        open_storage(f"ssh://inner{draft}")
+
+
+@pytest.mark.parametrize("unknown", [0, 1])
+def test_both_hosts_on_the_way_must_be_known(
+    unknown: int, behind: tuple[SshServer, SshServer], draft: Path
+) -> None:
+    (behind[0].home / ".ssh" / "known_hosts").unlink()
+    behind[1 - unknown].know_host()
+    with pytest.raises(InputError, match="is not in known_hosts"):
+        open_storage(f"ssh://inner{draft}")
+    close_connections()
+    open_storage(f"ssh://inner{draft}", accept_new=True)
+    known = (behind[0].home / ".ssh" / "known_hosts").read_text()
+    assert behind[0].host_key in known
+    assert behind[1].host_key in known
+
+
+@pytest.mark.parametrize(("host", "says"), [("circle", "in a circle"), ("command", "ProxyCommand")])
+def test_ways_that_are_refused(
+    host: str, says: str, behind: tuple[SshServer, SshServer], draft: Path
+) -> None:
+    with pytest.raises(UsageError, match=says):
+        open_storage(f"ssh://{host}{draft}")
+
+
+def test_a_host_is_known_by_its_alias(server: SshServer, draft: Path) -> None:
+    (server.home / ".ssh" / "known_hosts").write_text(f"rack-7 {server.host_key}\n")
+    (server.home / ".ssh" / "config").write_text(
+        f"Host gpu\n  HostName 127.0.0.1\n  Port {server.port}\n  HostKeyAlias rack-7\n"
+    )
+    assert read_remote_checkpoint("draft", f"ssh://gpu{draft}").problem is None
 
 
 def _user() -> str:

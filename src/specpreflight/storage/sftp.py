@@ -18,7 +18,7 @@ from paramiko.sftp import CMD_EXTENDED
 from specpreflight.documents.read import SIZE_LIMIT
 from specpreflight.errors import InputError
 from specpreflight.storage.base import Status
-from specpreflight.storage.ssh_hosts import SshSettings, read_known_hosts, remember
+from specpreflight.storage.ssh_hosts import SshSettings, known_keys, remember
 
 #: Seconds for which a host may not answer.
 PATIENCE = 20.0
@@ -38,29 +38,71 @@ class VerifiedSFTP(SFTPFileSystem):  # type: ignore[misc]  # fsspec has no types
     def __init__(self, settings: SshSettings, *, accept_new: bool) -> None:
         self._settings = settings
         self._accept_new = accept_new
+        self._clients: list[paramiko.SSHClient] = []
         super().__init__(settings.host)
 
     def _connect(self) -> None:
-        settings = self._settings
-        self.client = paramiko.SSHClient()
-        for _, keys in read_known_hosts(settings):
-            for known, by_type in keys.items():
-                for key in by_type.values():
-                    self.client.get_host_keys().add(known, key.get_name(), key)
-        self.client.set_missing_host_key_policy(_UnknownHost(settings, self._accept_new))
-        self.client.connect(
-            settings.host,
-            port=settings.port,
-            username=settings.user,
-            key_filename=list(settings.identity_files) or None,
-            allow_agent=not settings.uses_only_these,
-            look_for_keys=not settings.uses_only_these,
-            timeout=PATIENCE,
-            banner_timeout=PATIENCE,
-            auth_timeout=PATIENCE,
-        )
-        self.ftp = self.client.open_sftp()
+        try:
+            self.client = self._log_in(self._settings)
+            self.ftp = self.client.open_sftp()
+        except (paramiko.SSHException, EOFError, OSError) as error:
+            self.close()
+            raise InputError(
+                f"{self._settings.host}: answers no SFTP: {_words(error)}",
+                hint="check the Subsystem line of its sshd_config",
+            ) from None
+        except InputError:
+            self.close()
+            raise
         self.ftp.get_channel().settimeout(PATIENCE)
+
+    def close(self) -> None:
+        """End the connection, and those that it goes through."""
+        while self._clients:
+            self._clients.pop().close()
+
+    def _log_in(self, settings: SshSettings) -> paramiko.SSHClient:
+        """Connect to a host, through those before it, and return the client.
+
+        Raises:
+            InputError: one of them cannot be reached, is not the known one, or lets nobody in.
+        """
+        way = None if settings.jump is None else self._channel_to(settings, settings.jump)
+        client = paramiko.SSHClient()
+        self._clients.append(client)
+        shown = settings.host if settings.port == 22 else f"[{settings.host}]:{settings.port}"
+        for key in known_keys(settings):
+            client.get_host_keys().add(shown, key.get_name(), key)
+        client.set_missing_host_key_policy(_UnknownHost(settings, self._accept_new))
+        try:
+            client.connect(
+                settings.host,
+                port=settings.port,
+                username=settings.user,
+                key_filename=list(settings.identity_files) or None,
+                allow_agent=not settings.uses_only_these,
+                look_for_keys=not settings.uses_only_these,
+                timeout=PATIENCE,
+                banner_timeout=PATIENCE,
+                auth_timeout=PATIENCE,
+                sock=way,
+            )
+        except (paramiko.SSHException, EOFError, OSError) as error:
+            raise _login_problem(settings, error) from None
+        return client
+
+    def _channel_to(self, settings: SshSettings, jump: SshSettings) -> paramiko.Channel:
+        """Return a channel to a host that only `jump` reaches."""
+        transport = self._log_in(jump).get_transport()
+        place = (settings.host, settings.port)
+        try:
+            return transport.open_channel("direct-tcpip", place, ("127.0.0.1", 0), timeout=PATIENCE)
+        except (paramiko.SSHException, EOFError, OSError) as error:
+            raise InputError(
+                f"{settings.host}: {jump.host} does not reach its port {settings.port}: "
+                f"{_words(error)}",
+                hint="check that `ssh` reaches it",
+            ) from None
 
 
 class _UnknownHost(paramiko.MissingHostKeyPolicy):  # type: ignore[misc]  # nor has paramiko
@@ -89,28 +131,29 @@ def connect(settings: SshSettings, *, accept_new: bool) -> SftpStorage:
     Raises:
         InputError: it cannot be reached, its key is not the known one, or it accepts none of ours.
     """
+    return SftpStorage(VerifiedSFTP(settings, accept_new=accept_new))
+
+
+def _login_problem(settings: SshSettings, error: Exception) -> InputError:
     name = settings.host
-    try:
-        return SftpStorage(VerifiedSFTP(settings, accept_new=accept_new))
-    except paramiko.BadHostKeyException as error:
-        raise InputError(
+    if isinstance(error, paramiko.BadHostKeyException):
+        return InputError(
             f"{name}: its key {error.key.fingerprint} is not the one in known_hosts",
             hint="somebody may be in between; of a new machine, forget the old key: ssh-keygen -R",
-        ) from None
-    except paramiko.PasswordRequiredException:
-        raise InputError(
+        )
+    if isinstance(error, paramiko.PasswordRequiredException):
+        return InputError(
             f"{name}: the key to log in with has a passphrase", hint="add it to an agent: ssh-add"
-        ) from None
-    except paramiko.AuthenticationException:
-        raise InputError(
+        )
+    if isinstance(error, paramiko.AuthenticationException):
+        return InputError(
             f"{name}: no key of this user is accepted",
             hint="check the user name, IdentityFile in ssh_config, and `ssh-add -l`",
-        ) from None
-    except (paramiko.SSHException, EOFError, OSError) as error:
-        raise InputError(
-            f"{name}: no connection to port {settings.port}: {_words(error)}",
-            hint="check that `ssh` reaches it",
-        ) from None
+        )
+    return InputError(
+        f"{name}: no connection to port {settings.port}: {_words(error)}",
+        hint="check that `ssh` reaches it",
+    )
 
 
 class SftpStorage:
@@ -130,7 +173,7 @@ class SftpStorage:
 
     def close(self) -> None:
         """End the connection."""
-        self._files.client.close()
+        self._files.close()
 
     def read(self, path: str, name: str) -> bytes:
         """Return the content of a regular file of at most `SIZE_LIMIT` bytes."""

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 _CONFIG_FILES = ("~/.ssh/config", "/etc/ssh/ssh_config")
 _USER_KNOWN_HOSTS = ("~/.ssh/known_hosts", "~/.ssh/known_hosts2")
 _SYSTEM_KNOWN_HOSTS = ("/etc/ssh/ssh_known_hosts", "/etc/ssh/ssh_known_hosts2")
-_UNSUPPORTED = ("proxyjump", "proxycommand")
+
+#: More jumps than this are a circle in ssh_config.
+_MOST_JUMPS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,13 @@ class SshAddress:
 
 @dataclass(frozen=True, slots=True)
 class SshSettings:
-    """How a host is reached, after ssh_config had its say; names of files are expanded."""
+    """How a host is reached, after ssh_config had its say; names of files are expanded.
+
+    Attributes:
+        uses_only_these: neither an agent nor the usual key files are tried.
+        key_name: what the host is called in known_hosts.
+        jump: the host that the connection goes through (`ProxyJump`).
+    """
 
     host: str
     port: int
@@ -47,6 +55,7 @@ class SshSettings:
     uses_only_these: bool
     known_hosts: tuple[str, ...]
     key_name: str
+    jump: SshSettings | None = None
 
     @property
     def accepting_file(self) -> Path:
@@ -78,20 +87,32 @@ def parse_ssh_url(url: str) -> SshAddress:
     return SshAddress(parts.hostname, path.removeprefix("/~/"), parts.username, port)
 
 
-def resolve_settings(address: SshAddress) -> SshSettings:
+def resolve_settings(address: SshAddress, jumps: tuple[str, ...] = ()) -> SshSettings:
     """Return how ssh_config says that a host is reached.
+
+    Args:
+        address: the host.
+        jumps: the hosts to go through on the way, first one first; ssh_config's if not given.
 
     Raises:
         InputError: a configuration that cannot be read.
-        UsageError: the host is behind another one.
+        UsageError: the host is behind a command, or the jumps go in a circle.
     """
+    return _resolve(address, jumps, _MOST_JUMPS)
+
+
+def _resolve(address: SshAddress, jumps: tuple[str, ...], most: int) -> SshSettings:
     found = _look_up(address.host)
-    for option in _UNSUPPORTED:
-        if found.get(option, "none") != "none":
-            raise UsageError(
-                f"{address.host}: ssh_config reaches it by {option}, which is not supported",
-                hint="mount it (sshfs), or run specpreflight on a host that reaches it directly",
-            )
+    jumps = jumps or _jumps(found)
+    if not jumps and found.get("proxycommand", "none") != "none":
+        raise UsageError(
+            f"{address.host}: ssh_config reaches it by ProxyCommand, which is not supported",
+            hint="write ProxyJump, or mount it (sshfs)",
+        )
+    if jumps and not most:
+        raise UsageError(
+            f"{address.host}: the ProxyJump of ssh_config goes in a circle", hint="see `ssh -G`"
+        )
     host = str(found.get("hostname", address.host))
     port = address.port or int(str(found.get("port", 22)))
     known_hosts = str(found.get("userknownhostsfile", "")).split() or _USER_KNOWN_HOSTS
@@ -104,11 +125,28 @@ def resolve_settings(address: SshAddress) -> SshSettings:
         uses_only_these=found.get("identitiesonly", "no") == "yes",
         known_hosts=tuple(_expand(name) for name in (*known_hosts, *_SYSTEM_KNOWN_HOSTS)),
         key_name=name,
+        jump=_resolve(_parse_jump(jumps[-1]), jumps[:-1], most - 1) if jumps else None,
     )
 
 
-def read_known_hosts(settings: SshSettings) -> Iterator[tuple[str, paramiko.HostKeys]]:
-    """Yield each known_hosts file that is there, with its keys."""
+def _jumps(found: paramiko.SSHConfigDict) -> tuple[str, ...]:
+    """Return the hosts of `ProxyJump`, first one first."""
+    text = str(found.get("proxyjump", "none"))
+    return () if text.lower() == "none" else tuple(text.split(","))
+
+
+def _parse_jump(text: str) -> SshAddress:
+    """Read `[user@]host[:port]` or `ssh://[user@]host[:port]`."""
+    text = text.strip()
+    return parse_ssh_url(text if "://" in text else f"ssh://{text}")
+
+
+def known_keys(settings: SshSettings) -> Iterator[paramiko.PKey]:
+    """Yield the keys that known_hosts files have for a host.
+
+    Raises:
+        InputError: such a file cannot be read.
+    """
     import paramiko
 
     for name in settings.known_hosts:
@@ -120,7 +158,7 @@ def read_known_hosts(settings: SshSettings) -> Iterator[tuple[str, paramiko.Host
                 raise InputError(
                     f"{name}: cannot be read: {error}", hint="check its lines (ssh-keygen -F HOST)"
                 ) from None
-            yield name, keys
+            yield from (keys.lookup(settings.key_name) or {}).values()
 
 
 def remember(settings: SshSettings, key: paramiko.PKey) -> None:
