@@ -38,6 +38,14 @@ def variables(command):
         "uv run --with sglang python -m sglang.launch_server --model-path m",
         "tmux new-session -d -s serve 'sglang serve --model-path m 2>&1 | tee log'",
         "ssh host 'cd /x; sglang serve --model-path m'",
+        "ssh -p 22 -o BatchMode=yes u@host sglang serve --model-path m",
+        "bash <<EOF\nsglang serve --model-path m\nEOF",
+        "ssh -T host <<'EOF'\nsglang serve --model-path m\nEOF",
+        "cat <<EOF | ssh host bash -s -- m\nsglang serve --model-path \\$1\nEOF",
+        "docker exec -i name bash <<EOF\nsglang serve --model-path m\nEOF",
+        "kubectl exec -i pod -- bash -s m <<'EOF'\nsglang serve --model-path $1\nEOF",
+        "cat > /tmp/s.sh <<EOF\nsglang serve --model-path m\nEOF\n"
+        "docker run -v /tmp/s.sh:/s.sh img:v1 bash /s.sh",
         "kubectl exec pod -- sglang serve --model-path m",
         "nsys profile -o out --trace=cuda python -m sglang.launch_server --model-path m",
     ],
@@ -62,6 +70,33 @@ def test_finds_the_engine_behind_whatever_is_wrapped_around_it(words):
 def test_takes_nothing_else_for_a_launch(text):
     with pytest.raises(InputError, match="no launch of SGLang or vLLM found"):
         read(text)
+
+
+def test_a_script_that_is_given_no_arguments_may_have_some():
+    script = (
+        "if [ $# -lt 1 ]; then echo usage; exit 1; fi\n"
+        'while [ $# -gt 0 ]; do case $1 in --model) MODEL="$2"; shift 2;; esac; done\n'
+        "while getopts d: o; do case $o in d) DRAFT=$OPTARG;; esac; done\n"
+        'sglang serve --model-path "$MODEL" --speculative-draft-model-path $DRAFT\n'
+    )
+    command = read(script)
+    assert command.argv == (
+        "--model-path", "${MODEL}", "--speculative-draft-model-path", "${DRAFT}",
+    )  # fmt: skip
+    assert command.unresolved == ("${DRAFT}", "${MODEL}")
+    assert read(script, arguments=("--model", "m")).argv[1] == "m"
+
+
+def test_says_which_unknown_output_a_branch_hangs_on():
+    command = read(
+        'case "$(uname -m)" in x86_64) B=fa3;; *) echo no; exit 1;; esac\n'
+        'if [ "$(hostname)" = a ]; then B=triton; fi\n'
+        "sglang serve --model-path m --attention-backend $B\n"
+    )
+    assert [note for note in command.notes if "depends on" in note] == [
+        "which way the script goes depends on $(uname -m), which is not known",
+        "which way the script goes depends on $(hostname), which is not known",
+    ]
 
 
 def test_sudo_drops_what_is_exported_unless_it_is_kept():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from specpreflight.documents import (
 )
 from specpreflight.errors import InputError
 from specpreflight.models.checkpoint import Checkpoint, Problem
+from specpreflight.models.command import find_markers
 from specpreflight.models.weights import why_unseen
 from specpreflight.sources.hub_cache import find_snapshot
 from specpreflight.sources.weight_index import weight_facts
@@ -48,6 +49,9 @@ def read_checkpoint(
         return _read(role, given, path.parent, path, given)
     if path.suffix == ".json":
         return _read(role, given, None, path, given)
+    unknown = find_markers((given,))
+    if unknown:
+        return _unnamed(role, given, unknown)
     from specpreflight.storage.hub import parse_hub_address
 
     address = parse_hub_address(given)
@@ -56,6 +60,17 @@ def read_checkpoint(
         return _read_snapshot(role, given, address.repository, wanted, find)
     config = path / "config.json"
     return _read(role, given, None, config, str(config))
+
+
+def _unnamed(role: str, given: str, unknown: Sequence[str]) -> Checkpoint:
+    """Return a checkpoint whose path the launch takes from somewhere else."""
+    problem = Problem(
+        "missing",
+        f"the launch does not say where the {role} is: {given}",
+        f"{', '.join(unknown)} comes from outside: set it for this command too, or give the "
+        "script's own arguments after `--`",
+    )
+    return Checkpoint(role, given, None, Document(given, b"{}", {}), problem=problem)
 
 
 def _read(role: str, given: str, directory: Path | None, path: Path, name: str) -> Checkpoint:

@@ -30,6 +30,8 @@ _TEXTUAL = re.compile(
     "|rm|mkdir|cp|mv|curl|wget|sed|awk|find|sleep|log|logger|tail|head|less|test|touch|chmod|chown"
 )
 _WRAPPERS = frozenset({"env", "sudo", *_CONTAINER_TOOLS, *_SANDBOXES, *SHELLS, "srun"})
+#: A switch of ssh(1) whose value is the next word.
+_SSH_VALUE = re.compile("-[A-Za-z]*[BbcDEeFIiJLlmOoPpQRSWw]")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=", re.ASCII)
 _MENTION = re.compile(r"\b(sglang|vllm)\b")
 _DEEPEST = 8
@@ -40,7 +42,8 @@ _MOST_PROCESSES = 20_000
 class Process:
     """A process that something starts.
 
-    `environment` is what the launch sets for it, `given` what the caller already had.
+    `environment` is what the launch sets for it, `given` what the caller already had, `stdin` what
+    a here-document or a pipe lets it read.
     """
 
     words: tuple[str, ...]
@@ -52,6 +55,7 @@ class Process:
     directory: str | None = None
     service: str | None = None
     line: int | None = None
+    stdin: str | None = None
     depth: int = 0
 
 
@@ -110,6 +114,7 @@ class Tracer:
                     unexported=execution.unexported,
                     directory=execution.directory or process.directory,
                     line=execution.line,
+                    stdin=execution.stdin,
                 )
             )
 
@@ -127,6 +132,7 @@ class Tracer:
             origin = process.environment[name].origin
             cell = shell.variables.assign(name, value, origin.path, origin.line or 0)
             cell.exported = True
+        shell.input.text = process.stdin or ""
         shell.run(text, line)
         self.notes.extend(note for note in shell.notes if note not in self.notes)
 
@@ -148,6 +154,8 @@ class Tracer:
             self._sandbox(process)
         elif program == "srun":
             self._srun(process)
+        elif program == "ssh":
+            self._ssh(process)
         elif not _TEXTUAL.fullmatch(program):
             self._wrapped(process)
 
@@ -196,14 +204,29 @@ class Tracer:
                     self.found(entry, process)
                     return
             program = rest[0].rsplit("/", 1)[-1]
-            if find_entry(rest) is not None or (program in _WRAPPERS and len(rest) > 1):
+            wraps = program in _WRAPPERS and (len(rest) > 1 or process.stdin is not None)
+            if find_entry(rest) is not None or wraps:
                 self._follow(replace(process, words=rest))
                 return
-        remote = words[0].rsplit("/", 1)[-1] == "ssh"
         for word in words[1:]:
             if _MENTION.search(word) and re.search(r"\s", word):
-                inner = replace(process, environment={}, given={}) if remote else process
-                self.run_script(word, inner, line=process.line or 1)
+                self.run_script(word, process, line=process.line or 1)
+
+    def _ssh(self, process: Process) -> None:
+        """Follow `ssh [options] host [command…]`.
+
+        The host's shell gets the words joined by blanks, else what is typed into it; of this
+        shell's variables it gets none (ssh(1), `SendEnv` apart).
+        """
+        words = process.words
+        at = 1
+        while at < len(words) and words[at].startswith("-"):
+            at += 2 if _SSH_VALUE.fullmatch(words[at]) else 1
+        text = " ".join(words[at + 1 :]) or process.stdin
+        if text is None:
+            return
+        there = replace(process, environment={}, given={}, unexported=(), directory=None)
+        self.run_script(text, there, line=process.line or 1)
 
     def _passed(
         self, process: Process, exported: Sequence[tuple[str, str | None]]
@@ -222,9 +245,10 @@ class Tracer:
         return self.files.read(name) if name.endswith((".sh", ".bash")) else None
 
     def _shell(self, process: Process) -> None:
-        """Follow `bash [options] [-c script | file] [arguments]`."""
+        """Follow `bash [options] [-c script | file | -s] [arguments]`; it reads its input else."""
         words = process.words
         at = 1
+        reads_input = False
         while at < len(words) and words[at][:1] in "-+" and len(words[at]) > 1:
             option = words[at]
             at += 1
@@ -236,14 +260,20 @@ class Tracer:
                 if at < len(words):
                     self.run_script(words[at], process, words[at + 2 :], line=process.line or 1)
                 return
+            reads_input |= option[0] == "-" and option[1] != "-" and "s" in option
             at += option in ("-o", "+o", "-O", "--rcfile", "--init-file")
-        if at < len(words):
-            text = self.written.get(posixpath.normpath(words[at]))
-            text = self.files.read(words[at]) if text is None else text
-            if text is not None:
-                self.run_script(text, process, words[at + 1 :])
-            elif _MENTION.search(words[at]):
-                self.missing.append(words[at])
+        if reads_input or at >= len(words):
+            if process.stdin is not None:
+                inner = replace(process, stdin=None)
+                self.run_script(process.stdin, inner, words[at:], line=process.line or 1)
+            return
+        name = outside(process.path_map, words[at])
+        text = self.written.get(posixpath.normpath(name))
+        text = self.files.read(name) if text is None else text
+        if text is not None:
+            self.run_script(text, process, words[at + 1 :])
+        elif _MENTION.search(words[at]):
+            self.missing.append(words[at])
 
     def _env(self, process: Process) -> None:
         """Follow `env [-i] [-u NAME] [NAME=VALUE…] command`."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from specpreflight.models.command import find_markers
 from specpreflight.sources.shell.expansion import Expansion
 from specpreflight.sources.shell.syntax import Word
 from specpreflight.sources.shell.variables import reveal
@@ -105,7 +104,7 @@ class _Condition:
 
     def _compare(self, left: Word | str, operator: str, right: Word | str) -> bool:
         first, second = self._text(left), self._text(right)
-        self._expansion.guessed |= bool(find_markers((first, second)))
+        self._expansion.guess_from(first, second)
         if operator in _NUMERIC:
             numbers = [re.fullmatch(r"\s*([-+]?\d+)\s*", text) for text in (first, second)]
             if numbers[0] is None or numbers[1] is None:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
+from specpreflight.models.command import find_markers
 from specpreflight.sources.shell import arithmetic
 from specpreflight.sources.shell.braces import expand_braces
 from specpreflight.sources.shell.lexer import Lexer
@@ -42,11 +43,13 @@ class Expansion:
     """Expands words with the variables of a shell.
 
     Attributes:
-        positional: `$1`, `$2`, …; `program` is `$0`.
+        positional: `$1`, `$2`, …; `program` is `$0`. While these are the script's own `arguments`
+            and there are none, their number is a guess.
         substitute: returns the output of a command substitution.
         cautious: set while a condition is evaluated. An unset variable is then empty, as it is
             for bash, and `guessed` notes that the caller might have set it; with `assume_set` it
             counts as set.
+        decided_by: commands whose unknown output a condition has looked at.
     """
 
     def __init__(
@@ -57,12 +60,20 @@ class Expansion:
         substitute: Callable[[str], str],
     ) -> None:
         self.variables = variables
-        self.positional = list(positional)
+        self.arguments = list(positional)
+        self.positional = self.arguments
         self.program = program
         self.substitute = substitute
         self.cautious = False
         self.assume_set = False
         self.guessed = False
+        self.decided_by: list[str] = []
+
+    def guess_from(self, *texts: str) -> None:
+        """Note a test on texts: it is a guess where they hold what nobody knows."""
+        markers = find_markers(texts)
+        self.guessed |= bool(markers)
+        self.decided_by.extend(marker for marker in markers if marker.startswith("$("))
 
     # Words
 
@@ -215,6 +226,8 @@ class Expansion:
                 return self.program
             at = int(name) - 1
             return self.positional[at] if at < len(self.positional) else None
+        if name == "#":
+            self.guessed |= self.positional is self.arguments and not self.positional
         special = {"#": str(len(self.positional)), "?": "0", "-": ""}
         if name in special:
             return special[name]

@@ -15,6 +15,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from specpreflight.sources.shell import builtins
@@ -43,7 +44,11 @@ from specpreflight.sources.shell.syntax import (
 from specpreflight.sources.shell.text_filters import filter_text
 from specpreflight.sources.shell.variables import Variables, protect, reveal
 
-_ASSIGNED = re.compile(r"(?:^|[\s;(&|])([A-Za-z_]\w*)(?:\[[^\]]*\])?\+?=")
+#: An assignment, and whether all it does is take an argument of the script.
+_ASSIGNED = re.compile(
+    r"(?:^|[\s;(&|])([A-Za-z_]\w*)(?:\[[^\]]*\])?\+?="
+    r"(\"?\$(?:\d|OPTARG|\{(?:\d+|OPTARG)\})\"?(?=[\s;)&|]|$))?"
+)
 _MOST_STEPS = 50_000
 _DEEPEST = 40
 
@@ -86,14 +91,15 @@ class Shell:
 
     def run(self, text: str, line: int = 1) -> None:
         """Follow a script to its end, or to where bash would stop reading it."""
-        try:
+        with suppress(Exit, Return, Leave):
             self.run_text(text, line)
-        except (Exit, Return, Leave):
-            return
+        for command in self.expansion.decided_by:
+            self.note(f"which way the script goes depends on {command}, which is not known")
 
     def run_text(self, text: str, line: int = 1) -> None:
         """Follow text in this shell (`eval`, a sourced file)."""
-        self.variables.assigned.update(_ASSIGNED.findall(text))
+        found = _ASSIGNED.findall(text)
+        self.variables.assigned.update(name for name, argument in found if not argument)
         try:
             for node in parse(text, line):
                 self.execute(node)
@@ -273,6 +279,7 @@ class Shell:
         before, self.expansion.cautious = self.expansion.cautious, True
         guessed_before, self.expansion.guessed = self.expansion.guessed, False
         subject = reveal(self.expansion.text(node.word))
+        self.expansion.guess_from(subject)
         self.expansion.cautious = before
         guessed, self.expansion.guessed = self.expansion.guessed, guessed_before
         falls = False
