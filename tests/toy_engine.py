@@ -27,6 +27,9 @@ class Toy:
     def known_variables(self, version):
         return frozenset()
 
+    def facts(self, version):
+        return {"behaviour": {"drafts may be longer": {"value": version.version < "2"}}}
+
     def resolve(self, launch):
         values = [one.value(one.role, f"/{KEY}") for one in (launch.target, launch.draft) if one]
         lengths = {value.label: ResolvedValue(value.value, KEY) for value in values}

@@ -25,6 +25,7 @@ _COMMANDS = {
     "env": ("env", "Show, keep and compare the NCCL environment."),
     "run": ("run", "Check a launch, then become its command."),
     "diagnose": ("diagnose", "Say why a server died, or accepts nothing, from its log."),
+    "record": ("record", "Write down a launch that works, to compare others with."),
     "engines": ("engines", "List the engine releases that are known."),
     "rules": ("rules", "List all rules."),
     "explain": ("rules", "Print a rule's page."),

@@ -10,6 +10,12 @@ from specpreflight.models.launch import EngineVersion, Launch
 from specpreflight.models.resolved import Resolved
 
 
+#: What is known of one version: topic → entry → field → JSON value. The topics are `requirements`,
+#: `behaviour`, `flags`, `variables`, `architectures` and what an engine has besides; the field
+#: `about` is prose for reports and no fact.
+Facts = Mapping[str, Mapping[str, Mapping[str, Any]]]
+
+
 class Arguments(NamedTuple):
     """An engine's command line, as far as its own parser of that release understands it.
 
@@ -35,6 +41,7 @@ class Engine(Protocol):
     the draft's format calls for.
     `known_variables` are the names of environment variables that the release looks up, or (`None`)
     that any known release does.
+    `facts` is everything that is known of a version, in a form that versions are compared by.
     `resolve` predicts, with this release's knowledge, everything the engine does with a launch.
     """
 
@@ -60,6 +67,10 @@ class Engine(Protocol):
 
     def known_variables(self, version: EngineVersion | None) -> Collection[str]:
         """Return the names of the engine's own environment variables."""
+        ...
+
+    def facts(self, version: EngineVersion) -> Facts:
+        """Return what is known of a version, by topic."""
         ...
 
     def resolve(self, launch: Launch) -> Resolved:

@@ -3,24 +3,53 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
 
 REDACTED = "<redacted>"
 
-_SECRET_WORDS = frozenset({"key", "token", "secret", "password", "credential", "credentials"})
+_SECRET_WORDS = frozenset(
+    {"key", "secret", "password", "passwd", "passphrase", "credential", "credentials", "apikey"}
+)
 
 #: Text that only refers to a secret: `${HF_TOKEN}`, `$(cat token)`, `<token>`.
 _REFERENCE = re.compile(r"\$[{(A-Za-z_].*|<[^<>]*>|")
 
+#: What gives a secret away wherever it stands: a password in a URL, the parameters of a signed
+#: one, and the forms of keys that services hand out.
+_SHAPES: Final = tuple(
+    re.compile(pattern)
+    for pattern in (
+        r"(?<=://)[^/\s:@]*:[^/\s@]+(?=@)",
+        r"(?<=https://)[^/\s:@]+(?=@)",
+        r"(?<=http://)[^/\s:@]+(?=@)",
+        r"(?i)(?P<kept>[?&;][\w.-]*(?:token|key|secret|passw(?:or)?d|sig|signature|credential|auth)"
+        r"[\w.-]*=)[^&;\s#\"']+",
+        r"(?i)(?P<kept>\bbearer\s+)[\w.~+/=-]{8,}",
+        r"\b(?:hf_|sk-|sk_|gh[opsu]_|github_pat_|glpat-|xox[abprs]-|nvapi-)[\w-]{8,}",
+        r"\bAKIA[0-9A-Z]{16}\b",
+        r"\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*",
+    )
+)
+#: A secret of fewer characters, or a short number, is left out under its own name only.
+_SHORTEST: Final = 4
+#: From here on a secret is looked for inside of words too.
+_LONG: Final = 8
+
 
 def is_secret(name: str) -> bool:
-    """Return whether a flag or variable is called like a secret."""
-    return not _SECRET_WORDS.isdisjoint(name.lower().replace("-", "_").split("_"))
+    """Return whether a flag or variable is called like a secret.
+
+    `token` counts at the end of a name only: `--speculative-token-map` is a path.
+    """
+    words = name.lower().replace("-", "_").split("_")
+    return words[-1] == "token" or not _SECRET_WORDS.isdisjoint(words)
 
 
 def redact(name: str, value: Any) -> Any:
     """Return the value, or `<redacted>` where the name says that it is a secret."""
+    if isinstance(value, list) and is_secret(name):
+        return [redact(name, item) for item in value]
     if isinstance(value, str) and is_secret(name) and not _REFERENCE.fullmatch(value):
         return REDACTED
     return value
@@ -36,5 +65,45 @@ def redact_words(words: Sequence[str]) -> list[str]:
             shown.append(f"{name}={redact(name, value)}")
         else:
             shown.append(word if word.startswith("-") else redact(flag, word))
-        flag = name if word.startswith("--") and not equals else ""
+        if word.startswith("-"):
+            flag = name if word.startswith("--") and not equals else ""
     return shown
+
+
+def secret_texts(named: Iterable[tuple[str, Any]]) -> tuple[str, ...]:
+    """Return the secrets among named values that can be looked for elsewhere, the longest first."""
+    found: set[str] = set()
+    for name, value in named:
+        for text in value if isinstance(value, list) else [value]:
+            if isinstance(text, str):
+                found.update(_secrets_in(name, text))
+    fit = {text for text in found if len(text) >= (_LONG if text.isdecimal() else _SHORTEST)}
+    return tuple(sorted(fit, key=lambda text: (-len(text), text)))
+
+
+def scrub(data: Any, secrets: Iterable[str] = ()) -> Any:
+    """Return JSON data without `secrets` and without what is shaped like one, in any text of it."""
+    if isinstance(data, str):
+        for secret in secrets:
+            if len(secret) >= _LONG:
+                data = data.replace(secret, REDACTED)
+            elif secret in data:
+                data = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", REDACTED, data)
+        for shape in _SHAPES:
+            kept = r"\g<kept>" if shape.groups else ""
+            data = shape.sub(kept + REDACTED, data)
+        return data
+    if isinstance(data, Mapping):
+        return {scrub(key, secrets): scrub(value, secrets) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [scrub(item, secrets) for item in data]
+    return data
+
+
+def _secrets_in(name: str, text: str) -> Iterator[str]:
+    """Yield what is secret in one value: all of it, or the password that its URL carries."""
+    if redact(name, text) == REDACTED:
+        yield text
+    for shape in _SHAPES:
+        for match in shape.finditer(text):
+            yield match[0].rpartition("=" if shape.groups else ":")[2]

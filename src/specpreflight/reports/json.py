@@ -49,25 +49,26 @@ def render_many(reports: Sequence[Report]) -> str:
 
 def report_data(report: Report) -> dict[str, Any]:
     """Return the report as JSON data, keys in the order of the contract."""
-    data = _plain(report)
+    data = plain_data(report)
     return {key: data[key] for key in _ORDER}
 
 
-def _plain(value: Any) -> Any:
+def plain_data(value: Any) -> Any:
+    """Return dataclasses, enums and sets as JSON data, without the fields that are internal."""
     if isinstance(value, Enum):
         return value.value
     if is_dataclass(value):
         return {
-            field.name: _plain(getattr(value, field.name))
+            field.name: plain_data(getattr(value, field.name))
             for field in fields(value)
             if not field.metadata.get("internal")
         }
     if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): plain_data(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
+        return [plain_data(item) for item in value]
     if isinstance(value, float) and not isfinite(value):
         return str(value)  # NaN and Infinity are no JSON, though configs may hold them
     if isinstance(value, (frozenset, set)):
-        return sorted(_plain(item) for item in value)
+        return sorted(plain_data(item) for item in value)
     return value

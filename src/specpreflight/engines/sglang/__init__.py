@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
-from specpreflight.engines.base import Arguments
+from specpreflight.engines.base import Arguments, Facts
 from specpreflight.models.checkpoint import Checkpoint
 from specpreflight.models.launch import EngineVersion, Launch
 from specpreflight.models.resolved import Resolved
@@ -57,6 +57,13 @@ class SGLang:
             return frozenset(name for name, _, _ in Table("environment", ()).runs())
 
         return frozenset(knowledge_of(version).environment)
+
+    def facts(self, version: EngineVersion) -> Facts:
+        """Return what is known of a version, by topic."""
+        from specpreflight.engines.sglang.known_facts import known_facts
+        from specpreflight.engines.sglang.knowledge import knowledge_of
+
+        return known_facts(knowledge_of(version))
 
     def resolve(self, launch: Launch) -> Resolved:
         """Predict what the engine does with this launch."""

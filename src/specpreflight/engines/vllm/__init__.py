@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from specpreflight.engines.base import Arguments
+from specpreflight.engines.base import Arguments, Facts
 from specpreflight.models.checkpoint import Checkpoint
 from specpreflight.models.launch import EngineVersion, Launch
 from specpreflight.models.resolved import Resolved
@@ -61,6 +61,13 @@ class VLLM:
         from specpreflight.engines.vllm.variables import known_variables
 
         return known_variables(None if version is None else version.version)
+
+    def facts(self, version: EngineVersion) -> Facts:
+        """Return what is known of a version, by topic."""
+        from specpreflight.engines.vllm.known_facts import known_facts
+        from specpreflight.engines.vllm.knowledge import Knowledge
+
+        return known_facts(Knowledge(version.version))
 
     def resolve(self, launch: Launch) -> Resolved:
         """Predict what the engine does with this launch."""

@@ -1,0 +1,1 @@
+"""What changed: launches captured and compared, releases compared, the telling commit found."""

@@ -1,0 +1,81 @@
+"""What differs between two launches, checkpoints or releases, and what each difference does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from specpreflight.models.report import Verdict
+
+#: Where a change is, in the order in which reports list them. `message` and `timing` are of logs.
+Part = Literal[
+    "engine",
+    "behaviour",
+    "flags",
+    "environment",
+    "hardware",
+    "target",
+    "draft",
+    "libraries",
+    "architectures",
+    "log",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Consequence:
+    """What a change makes of the launch.
+
+    Attributes:
+        effect: `worse` or `better` for what a rule finds now or no longer, `other` for a setting.
+        text: one sentence, without a final full stop.
+        rule: the rule that knows it, or `None` for a setting of the resolved launch.
+    """
+
+    effect: Literal["worse", "better", "other"]
+    text: str
+    rule: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One thing that differs; `MISSING` stands for a side that does not have it.
+
+    Attributes:
+        part: what it belongs to.
+        name: a flag with its dashes, a variable, a key (`/` separated below the top level), a file.
+        consequences: what comes of this change alone; none where nothing is known to.
+        rules: the rules whose page names it, for checkpoints that are compared without a launch.
+        note: what a reader should know of it besides.
+    """
+
+    part: Part
+    name: str
+    before: Any
+    after: Any
+    consequences: tuple[Consequence, ...] = ()
+    rules: tuple[str, ...] = ()
+    note: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two of a kind, side by side.
+
+    Attributes:
+        before: what the first is called.
+        after: what the second is called.
+        changes: what differs, those with consequences first.
+        before_verdict: of the first, where it is a launch.
+        after_verdict: of the second.
+        together: what differs in the verdicts and comes of no single change.
+        same: what both have, `(part, name, value)`, where it was asked for.
+    """
+
+    before: str
+    after: str
+    changes: tuple[Change, ...]
+    before_verdict: Verdict | None = None
+    after_verdict: Verdict | None = None
+    together: tuple[Consequence, ...] = ()
+    same: tuple[tuple[Part, str, Any], ...] = ()
