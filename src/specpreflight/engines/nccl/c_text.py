@@ -67,6 +67,11 @@ def to_int32(value: int) -> int:
     return (value + 2**31) % 2**32 - 2**31
 
 
+def to_int16(value: int) -> int:
+    """Narrow to C's `int16_t`, two's complement."""
+    return (value + 2**15) % 2**16 - 2**15
+
+
 def strtok(text: str, delimiter: str) -> list[str]:
     """Restate C's `strtok`: the non-empty pieces between delimiters."""
     return [piece for piece in text.split(delimiter) if piece]

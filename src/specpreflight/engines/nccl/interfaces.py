@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from specpreflight.engines.nccl.c_text import atoi, strtok
+from specpreflight.engines.nccl.c_text import atoi, strtok, to_int16
 from specpreflight.models.nccl import Release
 
 _MOST_INTERFACES: Final = 16
@@ -88,7 +88,14 @@ def _entry_with_fields(text: str) -> Entry | None:
         return None
     numbers = [atoi(field) if field else _ANY for field in fields[:3]]
     port, rail, plane = (*numbers, *[_ANY] * (3 - len(numbers)))
-    return Entry(name[:_LONGEST_NAME], port, rail, plane)
+    return Entry(_cut(name), port, to_int16(rail), to_int16(plane))
+
+
+def _cut(name: str) -> str:
+    """Keep what fits the 64 bytes of `struct netIf`."""
+    return name.encode("utf-8", "surrogateescape")[:_LONGEST_NAME].decode(
+        "utf-8", "surrogateescape"
+    )
 
 
 def choose_adapters(

@@ -43,6 +43,7 @@ _BOOLEANS_SINCE: Final = {
     "NCCL_WARN_ENABLE_DEBUG_INFO": TYPED,
 }
 _TIMESTAMPS_SINCE: Final = Release(2, 26, 2)
+_TIMESTAMP_BUFFER: Final = 256
 _UNDERSCORE_IS_BLANK: Final = Release(2, 26, 3)
 _WARN_IS_A_NUMBER: Final = (Release(2, 22, 3), Release(2, 30, 4))
 _NO_CACHE_SINCE: Final = Release(2, 29, 7)
@@ -135,16 +136,21 @@ def _warn_number(text: str) -> Understood:
 
 
 def _timestamp_format(text: str, release: Release) -> str:
-    """Put blanks for `%3f` (sub-seconds) and, from 2.26.3 on, for underscores."""
+    """Put blanks for the first `%3f` (sub-seconds) and, from 2.26.3 on, for underscores.
+
+    Blanks that don't fit leave the text as it is; a text that doesn't fit is the default.
+    """
     pieces = re.split(r"(%%|%[1-9]f)", text)
-    for index, piece in enumerate(pieces):
-        if re.fullmatch(r"%[1-9]f", piece):
-            pieces[index] = " " * int(piece[1])
-            break
-    shown = "".join(pieces)
-    if len(shown.encode()) > 255:
-        shown = "[%F %T] "
+    place = next((at for at in range(1, len(pieces), 2) if pieces[at] != "%%"), None)
+    if place is not None:
+        pieces[place] = " " * int(pieces[place][1])
+    blanked = "".join(pieces)
+    shown = next((each for each in (blanked, text) if _fits(each)), "[%F %T] ")
     return shown.replace("_", " ") if release >= _UNDERSCORE_IS_BLANK else shown
+
+
+def _fits(text: str) -> bool:
+    return len(text.encode("utf-8", "surrogateescape")) < _TIMESTAMP_BUFFER
 
 
 def _no_cache(text: str, release: Release) -> Understood:

@@ -20,8 +20,6 @@ _LEVEL_NAMES: Final = Release(2, 6, 4)
 _NOT_READ: Final = Understood("unknown", "ignored", "ignored")
 _LONGEST_IFNAME_LIST: Final = 16
 _LONGEST_HCA_LIST: Final = 32
-#: Read by hand-written code, but as a plain number (`strtol`, base 0).
-_TEXT_NUMBERS: Final = frozenset({"NCCL_COLLNET_ENABLE"})
 
 
 def understand(name: str, text: str, release: Release) -> Understood:
@@ -38,7 +36,7 @@ def understand(name: str, text: str, release: Release) -> Understood:
     typed = understand_typed(name, text, release)
     if typed is not None:
         return typed
-    if span.reader == "number" or name in _TEXT_NUMBERS:
+    if span.reader == "number":
         return understand_number(name, text, span.default)
     return _understand_text(name, text, release, span)
 
@@ -57,6 +55,8 @@ def _understand_text(name: str, text: str, release: Release, span: Span) -> Unde
         policy = resolve_channels({name: text}, release).cta_policy
         known = re.fullmatch(r"[012].*|.*(default|efficiency|zero).*", text, re.I | re.S)
         return Understood("text", str(policy), "used" if known else "default", number=policy)
+    if name == "NCCL_COLLNET_ENABLE":
+        return _word("1" if text == "1" else "")
     if name == "NCCL_LAUNCH_MODE":
         return _word("GROUP" if same_word(text, "GROUP") else "", "PARALLEL")
     if name == "NCCL_CHECK_MODE":
