@@ -16,8 +16,8 @@ from specpreflight.engines.nccl.versions import parse_release
         # Nine blanks don't fit the 256 bytes: the text stays as it is.
         ("x" * 252 + "%9f", "x" * 252 + "%9f"),
         ("x" * 253 + "%9f", "[%F %T] "),
-        ("x" * 254 + "%1f", "[%F %T] "),
-        ("x" * 253 + "%1f", "x" * 253 + " "),
+        ("x" * 254 + "%1f", "x" * 254 + " "),
+        ("x" * 255 + "%1f", "[%F %T] "),
         ("x" * 255, "x" * 255),
         ("x" * 256, "[%F %T] "),
         ("%%3f_%3f_%2f", "%%3f     %2f"),
