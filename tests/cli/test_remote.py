@@ -118,3 +118,27 @@ def test_two_hosts_are_compared_and_fixed_together(
         both.replace("{one,two}", host) for host in ("one", "two")
     ]
     assert result.exit_code == 1
+
+
+def test_what_cannot_be_read_on_one_host_hides_no_other(
+    start: Callable[..., SshServer], tmp_path: Path
+) -> None:
+    server = start()
+    place = tmp_path / "draft"
+    shutil.copytree(EXAMPLE / "draft", place)
+    config = "".join(
+        f"Host {name}\n  HostName 127.0.0.1\n  Port {port}\n"
+        for name, port in (("down", 1), ("up", server.port))
+    )
+    (server.home / ".ssh" / "config").write_text(config)
+    words = ("check", str(EXAMPLE / "target"), f"ssh://{{down,up}}{place}")
+    rest = ("--engine", "sglang@0.5.11", "--no-env")
+    result = run(*words, *rest, "--", *FLAGS)
+    assert result.exit_code == 4
+    assert "127.0.0.1: no connection to port 1" in result.stderr
+    assert "crashes" in result.stdout
+    assert f"ssh://up{place}" in result.stdout
+    fixed = run(*words, *rest, "--fix", "--", *FLAGS)
+    assert fixed.exit_code == 4
+    assert f"fixed ssh://up{place}/config.json" in fixed.stderr
+    assert json.loads((place / "config.json").read_text())["max_position_embeddings"] == 262144

@@ -12,7 +12,7 @@ import click
 
 from specpreflight.cli import report_error
 from specpreflight.cli.configured import configured, report_idle
-from specpreflight.cli.hosts import paths_on_hosts, with_copies
+from specpreflight.cli.hosts import load_on_hosts, paths_on_hosts
 from specpreflight.cli.remote import reach_hosts
 from specpreflight.errors import InputError
 from specpreflight.models.finding import Severity
@@ -186,38 +186,36 @@ def run_check(options: Options) -> int:
 
         for output in options.outputs:
             parse_output(output)
-    from specpreflight.cli.loading import load_launches
-
-    launches = [
-        launch
-        for paths in paths_on_hosts(options.paths, options.hosts)
-        for launch in load_launches(options._replace(paths=paths))
-    ]
-    if len(launches) > 1:
-        launches = with_copies(launches)
-    unreadable = report_problems(launches)
-    if unreadable and options.form == "text":
-        return InputError.exit_code
+    launches, lost = load_on_hosts(options)
+    if report_problems(launches):
+        lost = InputError.exit_code
+    if options.form == "text" or options.action != "report":
+        launches = [launch for launch in launches if not _problems(launch)]
+    if not launches:
+        return lost
     if options.action != "report":
         from specpreflight.cli.fixing import fix_launches
 
-        return fix_launches(launches, options)
+        return worst_of(lost, fix_launches(launches, options))
     reports = [check_launch(launch, policy=options.policy) for launch in launches]
     write_reports(reports, options)
     report_idle(reports, options.policy)
-    return exit_code(reports, launches, options)
+    return worst_of(lost, exit_code(reports, options))
 
 
-def exit_code(reports: Sequence[Report], launches: Sequence[Launch], options: Options) -> int:
-    """Return the worst of: 3 a rule failed, 4 an input is unreadable, 1 findings, 0."""
+def exit_code(reports: Sequence[Report], options: Options) -> int:
+    """Return 3 where a rule failed, 1 where findings reach `--fail-on`, else 0."""
     for report in reports:
         for failure in report.internal_errors:
             click.echo(f"specpreflight: internal error: {failure}", err=True)
     if any(report.internal_errors for report in reports):
         return 3
-    if any(_problems(launch) for launch in launches):
-        return InputError.exit_code
     return int(any(report.fails(options.fail_on) for report in reports))
+
+
+def worst_of(*codes: int) -> int:
+    """Return the exit code of several inputs: 130 and 3 over 4 over 2 over 1 over 0."""
+    return min(codes, key=(130, 3, 4, 2, 1, 0).index)
 
 
 def report_problems(launches: Sequence[Launch]) -> bool:

@@ -44,17 +44,17 @@ def fix_launches(launches: Sequence[Launch], options: Options) -> int:
     except FixRefused as refused:
         click.echo(f"specpreflight: {refused.message}\n  {refused.hint}", err=True)
         write_reports(before, options)
-        return 0 if options.action == "diff" else max(1, exit_code(before, launches, options))
+        return 0 if options.action == "diff" else max(1, exit_code(before, options))
     if options.action == "diff":
         write_reports(before, options, to_stderr=True)
         launch_diff = b"" if launch_fix is None else launch_fix.diff()
         click.echo(render_diff(plans) + launch_diff, nl=False)
-        exit_code(before, launches, options)
+        exit_code(before, options)
         return 0
     if options.hub_pr:
         propose(plans, before)
         write_reports(before, options)
-        return exit_code(before, launches, options)
+        return exit_code(before, options)
     failed = _write(plans, options)
     if failed:
         return failed
@@ -63,7 +63,7 @@ def fix_launches(launches: Sequence[Launch], options: Options) -> int:
         after = list(launch_fix.launches)
     reports = [check(launch, policy=options.policy) for launch in after]
     write_reports(reports, options)
-    return exit_code(reports, after, options)
+    return exit_code(reports, options)
 
 
 def plan_for(launches: Sequence[Launch], options: Options) -> tuple[FilePlan, ...]:

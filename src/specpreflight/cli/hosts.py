@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
 
-from specpreflight.errors import UsageError
+from specpreflight.cli import report_error
+from specpreflight.errors import InputError, UsageError
 from specpreflight.models.checkpoint import Checkpoint
 from specpreflight.models.launch import Launch
+
+if TYPE_CHECKING:
+    from specpreflight.cli.check import Options
 
 _BRACES = re.compile(r"\{([^{}/]*,[^{}/]*)\}")
 
@@ -39,13 +44,38 @@ def paths_on_hosts(paths: Sequence[str], hosts: Sequence[str]) -> list[tuple[str
     ]
 
 
+def load_on_hosts(options: Options) -> tuple[list[Launch], int]:
+    """Read the launch on each host, and return what was read with the exit code so far.
+
+    A host that cannot be reached is said on stderr and stops no other.
+
+    Raises:
+        UsageError: the arguments do not name a launch.
+    """
+    from specpreflight.cli.loading import load_launches
+
+    launches: list[Launch] = []
+    code = 0
+    for paths in paths_on_hosts(options.paths, options.hosts):
+        try:
+            launches += load_launches(options._replace(paths=paths))
+        except InputError as error:
+            report_error(error)
+            code = error.exit_code
+    return (with_copies(launches) if len(launches) > 1 else launches), code
+
+
 def with_copies(launches: Sequence[Launch]) -> list[Launch]:
-    """Return the launches, each knowing the copies of its checkpoints on all hosts."""
+    """Return the launches, each knowing the copies of its checkpoints that could be read."""
     copies: Mapping[str, tuple[Checkpoint, ...]] = {
-        "target": tuple(one.target for one in launches if one.target is not None),
-        "draft": tuple(one.draft for one in launches if one.draft is not None),
+        "target": _readable(one.target for one in launches),
+        "draft": _readable(one.draft for one in launches),
     }
     return [replace(one, facts={**one.facts, "copies": copies}) for one in launches]
+
+
+def _readable(checkpoints: Iterable[Checkpoint | None]) -> tuple[Checkpoint, ...]:
+    return tuple(one for one in checkpoints if one is not None and one.problem is None)
 
 
 def _on_host(path: str, host: str) -> str:

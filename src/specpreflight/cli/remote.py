@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 
 import click
+
+from specpreflight.errors import InputError
 
 
 def reach_hosts(ctx: click.Context, paths: Iterable[str], *, accept_new: bool) -> None:
     """Connect to the hosts that paths name, so that an unknown one is refused or accepted once.
 
+    One that cannot be reached is said when its path is read, so that it stops no other.
+
     Raises:
         UsageError: a URL cannot be understood, or a package for it is not installed.
-        InputError: a host or store cannot be reached, or is not the known one.
     """
     urls = [path for path in paths if "://" in path and not path.startswith("hf://")]
     if not urls:
@@ -21,4 +25,5 @@ def reach_hosts(ctx: click.Context, paths: Iterable[str], *, accept_new: bool) -
 
     ctx.call_on_close(close_connections)
     for url in urls:
-        open_storage(url, accept_new=accept_new)
+        with suppress(InputError):
+            open_storage(url, accept_new=accept_new)

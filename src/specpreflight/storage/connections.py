@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from specpreflight.errors import UsageError
+from specpreflight.errors import InputError, UsageError
 from specpreflight.storage.base import Storage
 from specpreflight.storage.ssh_hosts import parse_ssh_url, resolve_settings
 
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 _SSH = ("ssh://", "sftp://")
 
 _connections: dict[str, SftpStorage] = {}
+
+#: Hosts that could not be reached, which are not waited for again.
+_unreachable: dict[str, InputError] = {}
 
 
 def is_remote(name: str) -> bool:
@@ -43,10 +46,17 @@ def open_storage(url: str, *, accept_new: bool = False) -> tuple[Storage, str]:
             f"{url}: needs {error.name}", hint="pip install 'specpreflight[remote]'"
         ) from None
     address = parse_ssh_url(url)
-    known = _connections.get(address.origin)
+    origin = address.origin
+    if origin in _unreachable and not accept_new:
+        raise _unreachable[origin]
+    known = _connections.get(origin)
     if known is None or not known.is_alive:
-        known = connect(resolve_settings(address), accept_new=accept_new)
-        _connections[address.origin] = known
+        try:
+            known = connect(resolve_settings(address), accept_new=accept_new)
+        except InputError as error:
+            _unreachable[origin] = error
+            raise
+        _connections[origin] = known
     return known, address.path
 
 
@@ -58,5 +68,6 @@ def join_url(url: str, name: str) -> str:
 
 def close_connections() -> None:
     """End all connections; a command does so when it ends, so that none outlives it."""
+    _unreachable.clear()
     while _connections:
         _connections.popitem()[1].close()
