@@ -17,6 +17,7 @@ from specpreflight.errors import SpecpreflightError
 _COMMANDS = {
     "check": ("check", "Say what will stop a launch, and why; write the fix."),
     "scan": ("scan", "Check every checkpoint and launch file of a tree."),
+    "baseline": ("baseline", "Write down the findings that are there, so that only new ones fail."),
     "launch": ("launch", "Print what is understood of a launch command, script or manifest."),
     "convert": ("convert", "Write a draft with the tensor names that an engine takes."),
     "keys": ("keys", "Say which tensors of a draft an engine's loader takes."),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import wraps
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -12,6 +12,7 @@ from click.core import ParameterSource
 
 if TYPE_CHECKING:
     from specpreflight.models.baseline import Baseline
+    from specpreflight.models.idle import IdleWatch
     from specpreflight.models.policy import Policy
     from specpreflight.models.report import Report
     from specpreflight.sources.configuration import Configuration
@@ -133,29 +134,28 @@ def _read_baseline(wanted: Wanted, configuration: Configuration) -> Baseline | N
     return read_baseline(given)
 
 
-def report_idle(reports: Sequence[Report], policy: Policy | None) -> None:
+def report_idle(reports: Iterable[Report], policy: Policy | None) -> None:
     """Say on stderr which ignores and which entries of the baseline have nothing to do any more."""
     if policy is None:
         return
-    for ignore in policy.expired:
-        click.echo(
-            f"specpreflight: {ignore.by}: the ignore of `{ignore.rule}` ended on {ignore.until}",
-            err=True,
-        )
-    for ignore in policy.idle_ignores(reports):
-        if ignore.by != "command line":
-            click.echo(
-                f"specpreflight: {ignore.by}: the ignore of `{ignore.rule}` matches no finding",
-                err=True,
-            )
-    if policy.baseline is None:
-        return
-    vanished = policy.baseline.vanished(reports)
-    for key, entry in vanished.items():
-        checkpoint = key.draft or key.target
-        click.echo(
-            f"specpreflight: {policy.baseline.name}: `{entry.rule}` of {checkpoint} is gone",
-            err=True,
-        )
-    if vanished:
-        click.echo("  take it out with: specpreflight baseline prune", err=True)
+    from specpreflight.models.idle import IdleWatch
+
+    watch = IdleWatch(policy)
+    for report in reports:
+        watch.see(report)
+    for line in idle_lines(watch):
+        click.echo(f"specpreflight: {line}", err=True)
+
+
+def idle_lines(watch: IdleWatch) -> Iterator[str]:
+    """Yield what there is to say after the last report."""
+    for ignore in watch.policy.expired:
+        yield f"{ignore.by}: the ignore of `{ignore.rule}` ended on {ignore.until}"
+    for ignore in watch.idle_ignores():
+        yield f"{ignore.by}: the ignore of `{ignore.rule}` matches no finding"
+    vanished = watch.vanished()
+    baseline = watch.policy.baseline
+    if baseline is not None and vanished:
+        for key, entry in vanished.items():
+            yield f"{baseline.name}: `{entry.rule}` of {key.draft or key.target} is gone"
+        yield f"{baseline.name}: take it out with: specpreflight baseline prune {baseline.name} …"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -63,27 +63,11 @@ class Baseline:
         """Return the two checkpoints as paths of this file."""
         return checkpoint_from(self.root, target), checkpoint_from(self.root, draft)
 
-    def vanished(self, reports: Sequence[Report]) -> dict[Key, Entry]:
-        """Return the entries whose launches were checked and whose findings were not seen."""
-        checked: set[tuple[str, tuple[str, str]]] = set()
-        seen: set[Key] = set()
-        for report in reports:
-            target, draft = report.inputs.target, report.inputs.draft
-            checked.add((report.engine.name, self.pair(target, draft)))
-            seen.update(self.key(finding, target, draft) for finding in report.findings)
-        return {
-            key: entry
-            for key, entry in self.entries.items()
-            if key not in seen and (entry.engine, (key.target, key.draft)) in checked
-        }
-
-    def found(self, reports: Sequence[Report]) -> dict[Key, Entry]:
-        """Return an entry for every error and warning that nothing else ignores, at its worst."""
-        found: dict[Key, Entry] = {}
-        for severity in (Severity.ERROR, Severity.WARNING):
-            for report in reports:
-                for finding in report.findings:
-                    if finding.severity is severity:
-                        key = self.key(finding, report.inputs.target, report.inputs.draft)
-                        found.setdefault(key, Entry(finding.rule, report.engine.name, severity))
-        return found
+    def keys(self, report: Report) -> dict[Key, Entry]:
+        """Return every finding of a report as it would stand here; of equal ones the worst."""
+        target, draft = report.inputs.target, report.inputs.draft
+        entries: dict[Key, Entry] = {}
+        for finding in report.findings:  # the worst come first
+            entry = Entry(finding.rule, report.engine.name, finding.severity or Severity.NOTE)
+            entries.setdefault(self.key(finding, target, draft), entry)
+        return entries

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,8 +12,6 @@ from specpreflight.models.paths import checkpoint_from, matches_glob, path_from
 
 if TYPE_CHECKING:
     from datetime import date
-
-    from specpreflight.models.report import Report
 
 
 class PairGlobs(NamedTuple):
@@ -102,12 +100,3 @@ class Policy:
         if self.baseline is not None and self.baseline.covers(finding, target, draft):
             return Ignored("known since the baseline was made", self.baseline.name)
         return None
-
-    def idle_ignores(self, reports: Sequence[Report]) -> Iterator[Ignore]:
-        """Yield the ignores that were for one of these launches, and matched no finding."""
-        used = {one.ignored.by for report in reports for one in report.findings if one.ignored}
-        for ignore in self.ignores:
-            if ignore.by not in used and any(
-                ignore.is_for(report.inputs.target, report.inputs.draft) for report in reports
-            ):
-                yield ignore

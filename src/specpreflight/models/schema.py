@@ -14,6 +14,15 @@ from specpreflight.models.finding import Finding
 from specpreflight.models.report import Report
 
 
+def read_report(text: str) -> Report:
+    """Return the report that a JSON text states, without what a report in JSON leaves out.
+
+    Raises:
+        pydantic.ValidationError: it is none.
+    """
+    return TypeAdapter(Report).validate_json(text)
+
+
 def report_schema() -> dict[str, Any]:
     """Return the JSON Schema (draft 2020-12) of `check --format json`."""
     schema = TypeAdapter(Report).json_schema()

@@ -1,0 +1,45 @@
+"""Which ignores and which entries of a baseline have nothing to do any more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from specpreflight.models.baseline import Entry, Key
+from specpreflight.models.policy import Ignore, Policy
+from specpreflight.models.report import Report
+
+
+class IdleWatch:
+    """Looks at one report after the other, and keeps no more than it needs of each."""
+
+    def __init__(self, policy: Policy) -> None:
+        self.policy = policy
+        self._used: set[str] = set()
+        self._asked: set[str] = set()
+        self._seen: set[Key] = set()
+        self._checked: set[tuple[str, str, str]] = set()
+
+    def see(self, report: Report) -> None:
+        """Notice what a report made use of."""
+        target, draft = report.inputs.target, report.inputs.draft
+        self._used.update(one.ignored.by for one in report.findings if one.ignored is not None)
+        self._asked.update(one.by for one in self.policy.ignores if one.is_for(target, draft))
+        if self.policy.baseline is not None:
+            self._seen.update(self.policy.baseline.keys(report))
+            self._checked.add((report.engine.name, *self.policy.baseline.pair(target, draft)))
+
+    def idle_ignores(self) -> Iterator[Ignore]:
+        """Yield the ignores that were for one of the launches, and matched no finding."""
+        for ignore in self.policy.ignores:
+            if ignore.by in self._asked - self._used:
+                yield ignore
+
+    def vanished(self) -> dict[Key, Entry]:
+        """Return the baseline's entries whose launches were checked and whose findings are gone."""
+        if self.policy.baseline is None:
+            return {}
+        return {
+            key: entry
+            for key, entry in self.policy.baseline.entries.items()
+            if key not in self._seen and (entry.engine, key.target, key.draft) in self._checked
+        }
