@@ -37,7 +37,7 @@ _WRAPPERS: Final = tuple(
         r"[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \S+ [\w@.:\\-]+(?:\[\d+\])?: ",
         r"\[\d+,\d+\]<std(?:err|out)>: ?",
         r"\[(?:default|rank)\d+\]: ?(?!\[[EWI]\d{4})",
-        r"\d+: (?=\[20|Traceback|  File)",
+        r"\d{1,5}: ",
         r"##\[\w+\]",
     )
 )

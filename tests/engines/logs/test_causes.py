@@ -139,7 +139,7 @@ def died(engine: str, final: str, *frames: str) -> Diagnosis:
             "DIST",
             {},
         ),
-        ("ValueError: something new", ["managers/x.py:f"], "L-UNKNOWN", None, {}),
+        ("ValueError: something new", ["managers/x.py:f"], "L-UNKNOWN", "ARG", {}),
     ],
 )
 def test_sglang(

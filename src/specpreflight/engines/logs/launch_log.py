@@ -7,25 +7,28 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from specpreflight.engines.logs.tracebacks import TraceReader
+from specpreflight.engines.logs.tracebacks import Before, TraceReader
 
 
 @dataclass(slots=True)
 class Mark:
-    """A fatal line without a traceback."""
+    """A fatal line without a traceback"""
 
     cause: str
     text: str
     number: int
     time: datetime | None
     outer: datetime | None
-    served_before: int
+    before: Before
     values: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
 class LaunchLog:
-    """What was read of one launch; `step` is the stage of the last line that names one."""
+    """What was read of one launch; `step` is the stage of the last line that names one.
+
+    `progress` counts the changes of the step.
+    """
 
     first_line: int
     last_line: int = 0
@@ -42,6 +45,7 @@ class LaunchLog:
     release: str | None = None
     texts: set[str] = field(default_factory=set)
     step: str | None = None
+    progress: int = 0
     ready: bool = False
     ready_line: int = 0
     served: int = 0
@@ -60,6 +64,11 @@ class LaunchLog:
     tracebacks: TraceReader = field(default_factory=TraceReader)
     marks: list[Mark] = field(default_factory=list)
     samples: list[tuple[float, float | None, int]] = field(default_factory=list)
+
+    @property
+    def now(self) -> Before:
+        """How far the launch has come."""
+        return Before(self.served, self.progress, self.last)
 
     @property
     def engine(self) -> str | None:

@@ -187,7 +187,7 @@ class LogReading:
                 launch.processes.add(line.process)
         silent = line.engine is None and "NCCL" not in line.text
         launch.foreign_lines = launch.foreign_lines + 1 if silent else 0
-        if launch.tracebacks.read(line, launch.served):
+        if launch.tracebacks.read(line, launch.now):
             self._note_engine_of_frame(launch, line.text)
             return
         self._read_start(launch, line)
@@ -290,5 +290,5 @@ def _read_death(launch: LaunchLog, line: Line) -> None:
         cause = "PROMPT"
     if cause and len(launch.marks) < 64:
         launch.marks.append(
-            Mark(cause, text, line.number, line.time, line.outer, launch.served, dict(values))
+            Mark(cause, text, line.number, line.time, line.outer, launch.now, dict(values))
         )

@@ -53,6 +53,13 @@ WARNINGS: Final = {
 
 def read_step(launch: LaunchLog, line: Line) -> None:
     """Take what a line says of the start into `launch`."""
+    before = launch.step
+    _read(launch, line)
+    if launch.step != before:
+        launch.progress += 1
+
+
+def _read(launch: LaunchLog, line: Line) -> None:
     text = line.text
     for words, name in WARNINGS.items():
         if words in text:

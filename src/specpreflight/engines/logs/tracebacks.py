@@ -29,6 +29,15 @@ _MOST_LINES: Final = 400
 _MOST_AFTER: Final = 8
 
 
+@dataclass(frozen=True, slots=True)
+class Before:
+    """How far a launch had come: lines of serving, changes of the step, the last time told."""
+
+    served: int = 0
+    progress: int = 0
+    time: datetime | None = None
+
+
 @dataclass(slots=True)
 class Trace:
     """A traceback with what it is chained to.
@@ -43,7 +52,7 @@ class Trace:
     outer: datetime | None
     fatal: bool = False
     ignored: bool = False
-    served_before: int = 0
+    before: Before = Before()
     frames: list[str] = field(default_factory=list)
     finals: list[str] = field(default_factory=list)
     open: bool = True
@@ -70,7 +79,7 @@ class TraceReader:
         """Whether the next lines may belong to a traceback."""
         return any(trace.open or trace.after < _MOST_AFTER for trace in self._current.values())
 
-    def read(self, line: Line, served: int) -> bool:
+    def read(self, line: Line, before: Before) -> bool:
         """Take a line; return whether it belongs to a traceback."""
         text = line.text
         if any(words in text for words in _FATAL):
@@ -80,7 +89,7 @@ class TraceReader:
         key = line.process if line.engine else ""
         trace = self._current.get(key) if line.engine == "vllm" or not line.engine else None
         if _HEADER in text:
-            self._begin(line, trace, key, served)
+            self._begin(line, trace, key, before)
             return True
         if trace is None or (line.time and line.engine != "vllm"):
             if line.engine == "sglang" and (bare := self._current.get("")) and not bare.open:
@@ -88,11 +97,11 @@ class TraceReader:
             return False
         return self._continue(trace, text)
 
-    def _begin(self, line: Line, trace: Trace | None, key: str, served: int) -> None:
+    def _begin(self, line: Line, trace: Trace | None, key: str, before: Before) -> None:
         if trace and trace.chained:
             trace.open, trace.chained = True, False
             return
-        begun = Trace(line.process, line.number, line.time, line.outer, served_before=served)
+        begun = Trace(line.process, line.number, line.time, line.outer, before=before)
         near = line.number - self._announced.get(line.process, -9) <= 3
         begun.fatal = near or any(words in line.text for words in _FATAL)
         begun.ignored = line.number - self._ignored_line <= 2

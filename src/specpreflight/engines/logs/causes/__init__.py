@@ -16,9 +16,10 @@ from specpreflight.engines.logs.causes.distributed import DISTRIBUTED
 from specpreflight.engines.logs.causes.resources import RESOURCES
 from specpreflight.engines.logs.causes.shape import Cause
 from specpreflight.engines.logs.causes.surroundings import SURROUNDINGS
+from specpreflight.engines.logs.causes.unnamed import UNNAMED
 from specpreflight.engines.logs.causes.weights import WEIGHTS
 
-__all__ = ["CAUSES", "NOISE", "Cause"]
+__all__ = ["CAUSES", "NOISE", "UNNAMED", "Cause"]
 
 CAUSES: Final[tuple[Cause, ...]] = (
     *CONFIGS,

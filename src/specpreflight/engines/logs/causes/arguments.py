@@ -59,7 +59,7 @@ ARGUMENTS: Final[tuple[Cause, ...]] = (
     cause(
         "L-ARG-PAGE",
         r"speculative_eagle_topk(?: ?\((?P<topk>\d+)\))? > 1 with page_size"
-        r"(?: ?\((?P<page_size>\d+)\))? > 1",
+        r"(?: ?\((?P<page_size>\d+)\))? > 1(?:.*got attention_backend=(?P<backend>\w+))?",
         "ARG",
         "topk-needs-other-backend",
         "sglang",
@@ -99,7 +99,8 @@ ARGUMENTS: Final[tuple[Cause, ...]] = (
     ),
     cause(
         "L-ARG-VLKEY",
-        r"for SpeculativeConfig\s+(?P<key>\w+)\s+Unexpected keyword argument",
+        r"for SpeculativeConfig\s+(?P<key>\w+)\s+Unexpected keyword argument|"
+        r"SpeculativeConfig\S* got an unexpected keyword argument '(?P<key_>\w+)'",
         "CFG",
         "vllm-speculative-config-invalid",
         "vllm",
@@ -109,7 +110,8 @@ ARGUMENTS: Final[tuple[Cause, ...]] = (
         r"num_speculative_tokens must be provided with speculative model|"
         r"but `num_speculative_tokens` was not provided|"
         r"num_speculative_tokens:(?P<num_spec_tokens>\d+) must be divisible by "
-        r"n_predict=(?P<n_predict>\d+)|Expected num_speculative_tokens to be greater than zero",
+        r"n_predict=(?P<n_predict>\d+)|Expected num_speculative_tokens to be greater than zero "
+        r"\((?P<num_spec_tokens_>-?\d+)\)",
         "CFG",
         "vllm-token-count-unfit",
         "vllm",
@@ -126,7 +128,8 @@ ARGUMENTS: Final[tuple[Cause, ...]] = (
     cause(
         "L-ARG-VLMETHOD",
         r"Unsupported speculative method: '?(?P<method>[\w-]+)|Unknown speculative decoding "
-        r"method: (?P<method_>[\w-]+)|Speculative decoding with draft model is not supported yet",
+        r"method: (?P<method_>[\w-]+)|"
+        r"Speculative decoding with (?P<method__>draft model) is not supported yet",
         "CFG",
         "vllm-method-unfit",
         "vllm",

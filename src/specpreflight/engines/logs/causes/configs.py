@@ -52,7 +52,8 @@ CONFIGS: Final[tuple[Cause, ...]] = (
     cause(
         "L-VL-SPECLEN",
         r"speculative_max_model_len=(?P<speculative_max_model_len>\d+) cannot be larger than "
-        r"(?P<limited_by>\w+)=(?P<limit>\d+)",
+        r"(?:draft_max_model_len=(?P<draft_max_model_len>\d+)|"
+        r"target_max_model_len=(?P<target_max_model_len>\d+))",
         "CFG",
         "vllm-length-refused",
         "vllm",
@@ -81,15 +82,18 @@ CONFIGS: Final[tuple[Cause, ...]] = (
         "L-CFG-NOTVALIDJSON",
         r"the config file at '(?P<path>[^']+)' is not a valid JSON file|"
         r"JSONDecodeError: .*line (?P<line>\d+) column (?P<column>\d+)|"
-        r"UnicodeDecodeError: 'utf-8' codec can't decode byte",
+        r"'utf-8' codec can't decode byte (?P<byte>0x\w+)(?: in position (?P<position>\d+))?|"
+        r"JSONDecodeError|Expecting (?:property name|value|'.' delimiter)\S*.*?: line "
+        r"(?P<line_>\d+) column (?P<column_>\d+)",
         "CFG|DCFG",
         "config-unreadable",
     ),
     cause(
         "L-CFG-STRICT",
-        r"Validation error for field '(?P<key>\w+)':(?:.*expected (?P<expected>.+?), got "
-        r"(?P<got>[^\n]+))?|StrictDataclassClassValidationError: Class validation error for "
-        r"validator '(?P<validator>[^']+)'",
+        r"Validation error for field '(?P<key>\w+)':(?:.*expected (?P<expected>[^\n]+?), got "
+        r"(?P<got>[^\n(]+?)(?: \(value: (?P<value>[^\n]*)\))?$)?|"
+        r"StrictDataclassClassValidationError: Class validation error for validator "
+        r"'(?P<validator>[^']+)'",
         "CFG|DCFG",
         "config-value-refused",
     ),
@@ -166,8 +170,8 @@ CONFIGS: Final[tuple[Cause, ...]] = (
     cause(
         "L-CFG-TP",
         r"Total number of attention heads \((?P<heads>\d+)\) must be divisible by tensor parallel "
-        r"size \((?P<tp>\d+)\)",
-        "CFG",
+        r"size \((?P<tp>\d+)\)|AssertionError: (?P<heads_>\d+) is not divisible by (?P<tp_>\d+)",
+        "CFG|CFG",
         "heads-inconsistent",
     ),
     cause(

@@ -43,15 +43,16 @@ RESOURCES: Final[tuple[Cause, ...]] = (
     ),
     cause(
         "L-BK-VL",
-        r"Selected backend (?P<backend>\S+) is not valid for this configuration\. Reason: "
-        r"(?P<reasons>\[[^\n]*\])|No valid attention backend found for \w+",
+        r"Selected backend (?:\w+\.)?(?P<backend>\w+) is not valid for this "
+        r"configuration\. Reason: (?P<reasons>\[[^\n]*\])|No valid attention backend found for \w+",
         "TW|DW",
         "attention-backend-unfit",
         "vllm",
     ),
     cause(
         "L-BK-VLMETA",
-        r"Unsupported attention metadata type for speculative decoding",
+        r"Unsupported attention metadata type for speculative decoding[^:\n]*: "
+        r"(?P<metadata_type>[^\n]+?)\. Supported types are",
         "RUN",
         "vllm-runner-unfit",
         "vllm",
@@ -60,7 +61,9 @@ RESOURCES: Final[tuple[Cause, ...]] = (
         "L-MEM-TKV",
         r"Not enough memory\. Please try to increase --mem-fraction-static"
         r"(?:.*mem_fraction_static=(?P<mem_fraction_static>[\d.]+\d))?|Loaded weights leave no GPU "
-        r"memory for the KV cache under --mem-fraction-static=(?P<mem_fraction_static_>[\d.]+\d)",
+        r"memory for the KV cache under --mem-fraction-static=(?P<mem_fraction_static_>[\d.]+\d)"
+        r"(?:\. Raise --mem-fraction-static above (?P<needed_fraction>[\d.]+\d) \(minimum viable"
+        r"[^)]*?= (?P<minimum_fraction>[\d.]+\d)\))?",
         "TKV",
         None,
         "sglang",

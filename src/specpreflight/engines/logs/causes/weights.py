@@ -59,6 +59,7 @@ WEIGHTS: Final[tuple[Cause, ...]] = (
         "TW|DW",
         "tensors-do-not-fit",
         None,
+        r"(?:linear|parameter|vocab_parallel_embedding)\.py:(?:\w*weight_loader\w*|load_\w*weight)|"
         r"param_data\.shape == loaded_weight\.shape|loaded_weight\.shape\[output_dim\] ==",
     ),
     cause(
@@ -73,7 +74,7 @@ WEIGHTS: Final[tuple[Cause, ...]] = (
     ),
     cause(
         "L-W-NOINIT",
-        r"Following weights were not initialized from checkpoint: (?P<names>\{.*\})|"
+        r"Following weights were not initialized from checkpoint: (?P<names>\{[^}]*\})|"
         r"There is no module or parameter named '(?P<key>[^']+)' in (?P<class>\w+)|"
         r"MTP speculative decoding layer (?P<layer>\d+) weights missing from checkpoint",
         "TW|DW",
@@ -123,8 +124,8 @@ WEIGHTS: Final[tuple[Cause, ...]] = (
     ),
     cause(
         "L-SHAPE-DTYPE",
-        r"must have the same dtype, but got:? (?P<a>\S+) (?:and|!=) (?P<b>\S+)|"
-        r"query and key must have the same dtype",
+        r"have the same dtype, but got:? (?P<a>\S+) (?:and|!=) (?P<b>[\w:]+)|"
+        r"query and key must have the same dtype|rmsnorm\w*.*mixed dtypes",
         "",
         "dtype-differs",
     ),
@@ -144,7 +145,7 @@ WEIGHTS: Final[tuple[Cause, ...]] = (
     ),
     cause(
         "L-SHAPE-VLASSERT",
-        r"All layers in one attention group must share num_heads",
+        r"All layers in one attention group must share num_heads; got (?P<heads>\{[^}]*\})",
         "DGR",
         "heads-inconsistent",
         "vllm",
