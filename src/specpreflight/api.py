@@ -73,8 +73,8 @@ def identify_engine(wanted: str) -> EngineVersion:
 
 
 def build_launch(
-    target: str | None = None,
-    draft: str | None = None,
+    target: str | Checkpoint | None = None,
+    draft: str | Checkpoint | None = None,
     *,
     engine: str | EngineVersion = "sglang",
     words: Sequence[str] = (),
@@ -88,7 +88,7 @@ def build_launch(
 
     Args:
         target: the target's directory, `config.json` or Hub id; where it is `None`, the engine's
-            own flag among `words` names it.
+            own flag among `words` names it. A checkpoint that was read already is taken as it is.
         draft: the same for the draft.
         engine: `sglang`, `sglang@0.5.9`, … or an identified version.
         words: the engine's arguments, as they stand after its entry point.
@@ -128,8 +128,8 @@ def build_launch(
         flags=arguments.flags,
         environment={} if environment is None else environment,
         hardware=Hardware() if hardware is None else hardware,
-        target_path=target or arguments.target,
-        draft_path=draft or arguments.draft,
+        target_path=_path_of(target) or arguments.target,
+        draft_path=_path_of(draft) or arguments.draft,
         facts=facts or {},
     )
 
@@ -173,11 +173,18 @@ def check(launch: Launch, *, policy: Policy | None = None) -> Report:
     )
 
 
+def _path_of(given: str | Checkpoint | None) -> str | None:
+    return given.given if isinstance(given, Checkpoint) else given
+
+
 def _read(
-    role: str, given: str | None, revision: Any, find: Callable[[str, str], Path | None]
+    role: str,
+    given: str | Checkpoint | None,
+    revision: Any,
+    find: Callable[[str, str], Path | None],
 ) -> Checkpoint | None:
-    if given is None:
-        return None
+    if given is None or isinstance(given, Checkpoint):
+        return given
     wanted = revision if isinstance(revision, str) else None
     return read_checkpoint(role, given, revision=wanted, find=find)
 

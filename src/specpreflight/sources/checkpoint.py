@@ -73,6 +73,11 @@ def _unnamed(role: str, given: str, unknown: Sequence[str]) -> Checkpoint:
     return Checkpoint(role, given, None, Document(given, b"{}", {}), problem=problem)
 
 
+def read_directory(role: str, directory: Path, name: str) -> Checkpoint:
+    """Read the checkpoint in a directory that reports will call `name`."""
+    return _read(role, name, directory, directory / "config.json", f"{name}/config.json")
+
+
 def _read(role: str, given: str, directory: Path | None, path: Path, name: str) -> Checkpoint:
     try:
         config = _read_config(directory, given, path, name)

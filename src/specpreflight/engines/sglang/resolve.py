@@ -178,6 +178,7 @@ class _Walk:
     def run(self) -> None:
         """Read the target, then the draft; add what happens to the prediction."""
         if self._target_checkpoint is None:
+            self._read_draft_alone()
             return
         target = self._built(self._configs.target_model(self._args))
         if target is None:
