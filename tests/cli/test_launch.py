@@ -111,3 +111,15 @@ def test_what_cannot_be_understood_is_one_line(run, arguments, exit_code, messag
     assert result.exit_code == exit_code
     assert message in result.stderr
     assert "Traceback" not in result.output
+
+
+def test_check_says_that_a_file_starts_more_engines_and_scan_checks_all(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "two.sh").write_text(
+        "sglang serve --model-path T --speculative-algorithm NGRAM &\nsglang serve --model-path T\n"
+    )
+    runner = CliRunner()
+    checked = runner.invoke(main, ["check", "two.sh"])
+    assert "two.sh starts 2 engines; this is about number 1, on line 1" in checked.stderr
+    scanned = runner.invoke(main, ["scan", "two.sh", "--format", "json"])
+    assert len(json.loads(scanned.stdout)["reports"]) == 2

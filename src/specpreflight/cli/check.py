@@ -46,7 +46,8 @@ class WordsCommand(click.Command):
 class Options(NamedTuple):
     """A `check` command line, parsed.
 
-    `inherited` stands for the variables of this process where a command will get others.
+    `inherited` stands for the variables of this process where a command will get others;
+    `every_launch` asks for all engines that a file starts.
     """
 
     typed: tuple[str, ...] = ()
@@ -76,6 +77,7 @@ class Options(NamedTuple):
     nccl: str | None = None
     inherited: Mapping[str, Variable] | None = None
     outputs: tuple[str, ...] = ()
+    every_launch: bool = False
 
 
 @click.command(cls=WordsCommand)

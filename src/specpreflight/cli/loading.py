@@ -9,6 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from specpreflight.api import build_launch, identify_engine
 from specpreflight.errors import UsageError
 from specpreflight.models.launch import EngineVersion, Launch, Variable
@@ -27,6 +29,9 @@ _ELSEWHERE = frozenset({"compose", "kubernetes", "kubernetes-custom", "helm-valu
 def load_launches(options: Options) -> list[Launch]:
     """Read the launch once for each engine that was asked for.
 
+    A file that starts several engines gives the launch that says most about speculation, or all of
+    them with `every_launch`.
+
     Raises:
         UsageError: the arguments do not name a launch.
         InputError: a launch file or an environment file cannot be read.
@@ -37,6 +42,13 @@ def load_launches(options: Options) -> list[Launch]:
         from specpreflight.sources.hardware import read_hardware
 
         hardware = read_hardware(options.hardware)
+    commands: Sequence[Command | None] = (command,)
+    if command is not None and command.others:
+        if options.every_launch:
+            every = (command, *command.others)
+            commands = sorted(every, key=lambda one: one.command_index)
+        else:
+            _tell_others(command)
     return [
         build_launch(
             target,
@@ -49,8 +61,21 @@ def load_launches(options: Options) -> list[Launch]:
             find=find_or_download if options.online else find_snapshot,
             facts=_facts(options, command, engine),
         )
+        for command in commands
         for engine in _engines(options, command)
     ]
+
+
+def _tell_others(command: Command) -> None:
+    """Say on stderr that a file starts more than is checked."""
+    click.echo(
+        f"specpreflight: {command.path or 'the command'} starts {len(command.others) + 1} engines; "
+        f"this is about "
+        f"number {command.command_index + 1}"
+        + (f", on line {command.line}" if command.line else "")
+        + (f"\n  all of them: specpreflight scan {command.path}" if command.path else ""),
+        err=True,
+    )
 
 
 def _words(command: Command, engine: EngineVersion) -> tuple[str, ...]:

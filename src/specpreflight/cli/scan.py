@@ -125,7 +125,7 @@ def _launches(
     launched: set[str] = set()
     for path in found.launch_files:
         try:
-            launches = load_launches(options._replace(paths=(path,), words=None))
+            launches = load_launches(options._replace(paths=(path,), words=None, every_launch=True))
         except InputError:
             continue
         for launch in launches:
