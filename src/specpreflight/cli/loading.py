@@ -45,8 +45,7 @@ def load_launches(options: Options) -> list[Launch]:
     commands: Sequence[Command | None] = (command,)
     if command is not None and command.others:
         if options.every_launch:
-            every = (command, *command.others)
-            commands = sorted(every, key=lambda one: one.command_index)
+            commands = _in_order(command)
         else:
             _tell_others(command)
     return [
@@ -64,6 +63,11 @@ def load_launches(options: Options) -> list[Launch]:
         for command in commands
         for engine in _engines(options, command)
     ]
+
+
+def _in_order(command: Command) -> Sequence[Command]:
+    """Return all engine launches of a command's file, as they stand there."""
+    return sorted((command, *command.others), key=lambda one: one.command_index)
 
 
 def _tell_others(command: Command) -> None:
