@@ -32,13 +32,19 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """What was checked, as the user gave it; tokens and keys are redacted."""
+    """What was checked, as the user gave it; tokens and keys are redacted.
+
+    A scan adds `launch_file`, where the launch stands in a file of the tree, and `paired_by`, what
+    says that the draft is for the target.
+    """
 
     target: str | None
     draft: str | None
     flags: Mapping[str, Any]
     environment: Mapping[str, str | None]
     hardware: Mapping[str, Any]
+    launch_file: str | None = None
+    paired_by: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
