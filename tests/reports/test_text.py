@@ -31,7 +31,7 @@ error[draft-context-shorter] the draft's context length 131072 is shorter than
   to do:       1. set `max_position_embeddings` to 262144  [--fix]
                2. launch with --context-length 131072
 
-1 error, 0 warnings, 1 note (-v), 1 rule skipped (-v), 1 fixable.
+1 error, 0 warnings, 1 note, 1 ignored (-v), 1 rule skipped (-v), 1 fixable.
 next: specpreflight check t d --diff -- --speculative-num-steps 3
 """
 

@@ -102,7 +102,7 @@ def read_policy(wanted: Wanted, configuration: Configuration | None) -> Policy |
     return Policy(
         severities=configuration.severities,
         ignores=(
-            *(Ignore(rule, "--ignore", "command line") for rule in wanted.ignore),
+            *(Ignore(rule, "command line", f"--ignore {rule}") for rule in wanted.ignore),
             *(one for one in configuration.ignores if one not in expired),
         ),
         expired=expired,

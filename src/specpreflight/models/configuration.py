@@ -18,6 +18,7 @@ CONFIGURATION: Final[Mapping[str, Any]] = {
         "engine": {
             "description": "Engine and release (`sglang@0.5.9`), or several.",
             "type": ["string", "array"],
+            "minLength": 1,
             "items": _TEXT,
         },
         "fail-on": {

@@ -189,9 +189,8 @@ def _last_lines(report: Report, width: int, layout: Layout) -> Iterator[Line]:
     folded = "" if layout.verbose else " (-v)"
     counts = [_count(summary.errors, "error"), _count(summary.warnings, "warning")]
     if summary.notes:
-        counts.append(_count(summary.notes, "note") + folded)
-    if summary.ignored:
-        counts.append(f"{summary.ignored} ignored" + folded)
+        ignored = f", {summary.ignored} ignored" if summary.ignored else ""
+        counts.append(_count(summary.notes, "note") + ignored + folded)
     if summary.skipped:
         counts.append(_count(summary.skipped, "rule") + " skipped" + folded)
     if summary.fixable:

@@ -16,7 +16,7 @@ from specpreflight.models.finding import Severity
 from specpreflight.models.policy import Ignore, PairGlobs
 from specpreflight.sources.configuration_place import SHARED_FILE
 from specpreflight.sources.text_file import read_text_file
-from specpreflight.sources.toml_places import KeyPath, find_lines, line_of
+from specpreflight.sources.toml_places import KeyPath, find_lines, nearest
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -142,10 +142,10 @@ class _Reader:
     def _place(self, at: KeyPath) -> str:
         """Return file and line of a key; of an inline table of several, which one it is."""
         whole = (*self.above, *at)
-        line = line_of(whole, self.lines)
-        place = self.name if line is None else f"{self.name}:{line}"
-        numbers = [part + 1 for part in at if isinstance(part, int)]
-        return place if whole in self.lines or not numbers else f"{place} (entry {numbers[0]})"
+        known = nearest(whole, self.lines)
+        place = f"{self.name}:{self.lines[known]}" if known else self.name
+        numbers = [part + 1 for part in whole[len(known) :] if isinstance(part, int)]
+        return f"{place} (entry {numbers[0]})" if numbers else place
 
     def _refuse(self, at: KeyPath, problem: str, hint: str | None = None) -> NoReturn:
         shown = ".".join(str(part) for part in at if isinstance(part, str))

@@ -17,7 +17,7 @@ _ASSIGNMENT = re.compile(rf"\s*({_KEY})\s*=")
 def find_lines(text: str) -> dict[KeyPath, int]:
     """Return the line (1-based) of each table and key that begins a line.
 
-    Keys inside inline tables are not found; `line_of` answers with the line of what holds them.
+    Keys inside inline tables are not found; `nearest` answers with what holds them.
     """
     lines: dict[KeyPath, int] = {}
     counts: dict[KeyPath, int] = {}
@@ -34,13 +34,11 @@ def find_lines(text: str) -> dict[KeyPath, int]:
     return lines
 
 
-def line_of(path: KeyPath, lines: dict[KeyPath, int]) -> int | None:
-    """Return the line of a key, or of the nearest table that holds it."""
-    while path:
-        if path in lines:
-            return lines[path]
+def nearest(path: KeyPath, lines: dict[KeyPath, int]) -> KeyPath:
+    """Return the path itself or that of the nearest table around it whose line is known."""
+    while path and path not in lines:
         path = path[:-1]
-    return None
+    return path
 
 
 def _parts(key: str) -> KeyPath:
