@@ -98,3 +98,5 @@ def test_constant_parts_of_messages_keep_the_form(rule: Rule) -> None:
 def test_a_rule_that_waits_for_events_waits_for_its_own(rule: Rule) -> None:
     waits_for = registry._RULES[modules()[rule.name]].topics
     assert waits_for in ((), rule.topics)
+    for engine in rule.engines or ("sglang", "vllm"):
+        assert all(registry.is_claimed(topic, engine) for topic in rule.topics)

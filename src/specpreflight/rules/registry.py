@@ -251,8 +251,14 @@ def _load(name: str) -> Rule:
 def is_claimed(topic: str, engine: str) -> bool:
     """Return whether some rule explains this engine's events of this topic."""
     return any(
-        when.claims(topic) and _load(name).holds_for(engine) for name, when in _RULES.items()
+        claims_topic(_topics(name, when), topic) and _load(name).holds_for(engine)
+        for name, when in _RULES.items()
     )
+
+
+def _topics(name: str, when: When) -> tuple[str, ...]:
+    """Return the topics of a rule; one that is always asked is imported by then."""
+    return _load(name).topics if when == ALWAYS else when.topics
 
 
 def find_rule(name: str, others: Sequence[Rule] = ()) -> Rule:
