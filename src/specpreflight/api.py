@@ -159,14 +159,18 @@ def check(launch: Launch, *, policy: Policy | None = None) -> Report:
         except Exception as error:
             failures.append(f"rule {rule.name} failed: {type(error).__name__}: {error}")
             skipped.append(Skipped(rule.name, "internal", failures[-1]))
-    finished = sorted((_finish(finding, launch, policy) for finding in findings), key=_importance)
+    inputs = _inputs(launch)
+    finished = [_finish(finding, launch) for finding in findings]
+    if policy is not None:
+        finished = [policy.judge(finding, inputs) for finding in finished]
+    finished.sort(key=_importance)
     return Report(
         engine=EngineUsed(launch.engine.name, launch.engine.version, launch.engine.determined_by),
         verdict=_verdict(launch.engine, finished, resolved),
         findings=tuple(finished),
         skipped=tuple(skipped),
         resolved=resolved.values,
-        inputs=_inputs(launch),
+        inputs=inputs,
         summary=_summary(finished, skipped),
         excerpts=dict(_excerpts(finished, launch)),
         internal_errors=tuple(failures),
@@ -254,16 +258,13 @@ def _load_plugins(launch: Launch, policy: Policy | None) -> tuple[list[Rule], li
     return rules, [plugin.problem for plugin in plugins if plugin.problem is not None]
 
 
-def _finish(finding: Finding, launch: Launch, policy: Policy | None) -> Finding:
-    """Add what every finding has: severity, fingerprint, and whether it is ignored."""
-    finished = replace(
+def _finish(finding: Finding, launch: Launch) -> Finding:
+    """Add what every finding has: severity and fingerprint."""
+    return replace(
         finding,
         severity=finding.severity or SEVERITY_OF_OUTCOME[finding.outcome],
         fingerprint=_fingerprint(finding, launch),
     )
-    if policy is None:
-        return finished
-    return policy.judge(finished, launch.target_path, launch.draft_path)
 
 
 def _fingerprint(finding: Finding, launch: Launch) -> str:
@@ -353,6 +354,7 @@ def _inputs(launch: Launch) -> Inputs:
             for name in Hardware.__slots__
             if getattr(launch.hardware, name) is not None
         },
+        launch_file=getattr(launch.facts.get("command"), "path", None),
     )
 
 
@@ -369,6 +371,7 @@ def _summary(findings: Sequence[Finding], skipped: Sequence[Skipped]) -> Summary
         fixable=sum(
             any(remedy.edits and remedy.applicability == "safe" for remedy in finding.remedies)
             for finding in findings
+            if finding.ignored is None
         ),
     )
 

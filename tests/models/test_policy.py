@@ -15,7 +15,7 @@ from specpreflight.models.paths import checkpoint_from, matches_glob, path_from
 from specpreflight.models.policy import Ignore, PairGlobs, Policy
 
 #: The sample's finding, at d/config.json and t/config.json.
-PAIR = ("t", "d")
+PAIR = SAMPLE.inputs
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_paths_are_seen_from_a_folder(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def judge(policy: Policy, finding: Finding = SHORTER) -> Finding:
-    return policy.judge(finding, *PAIR)
+    return policy.judge(finding, PAIR)
 
 
 def test_a_severity_of_ones_own() -> None:
@@ -101,7 +101,7 @@ def test_a_finding_without_files_is_at_its_checkpoints() -> None:
 
 def baseline(severity: Severity = Severity.ERROR, draft: str = "d") -> Baseline:
     empty = Baseline("known.json", "/root", {})
-    key = empty.key(SHORTER, "t", draft)
+    key = empty.key(SHORTER, replace(PAIR, draft=draft))
     return replace(empty, entries={key: Entry(SHORTER.rule, "sglang", severity)})
 
 
@@ -127,10 +127,10 @@ def test_what_has_nothing_to_do_any_more() -> None:
         Ignore("vocab-size-differs", "is for others", "c", pairs=(PairGlobs(draft="other"),)),
     )
     empty = Baseline("known.json", "/root", {})
-    gone = empty.key(replace(SHORTER, fingerprint="gone"), *PAIR)
-    kept = empty.key(SHORTER, *PAIR)
-    unchecked = empty.key(SHORTER, "t", "other")
-    other_engine = empty.key(replace(SHORTER, fingerprint="vllm"), *PAIR)
+    gone = empty.key(replace(SHORTER, fingerprint="gone"), PAIR)
+    kept = empty.key(SHORTER, PAIR)
+    unchecked = empty.key(SHORTER, replace(PAIR, draft="other"))
+    other_engine = empty.key(replace(SHORTER, fingerprint="vllm"), PAIR)
     entry = Entry("rule", "sglang", Severity.ERROR)
     entries = {gone: entry, kept: entry, unchecked: entry, other_engine: entry._replace(engine="v")}
     watch = IdleWatch(Policy(ignores=ignores, baseline=replace(empty, entries=entries)))

@@ -19,7 +19,7 @@ from specpreflight.models.idle import IdleWatch
 from specpreflight.models.policy import Policy
 from specpreflight.models.report import Report
 from specpreflight.models.schema import read_report
-from specpreflight.sources.baseline_file import baseline_text, read_baseline
+from specpreflight.sources.baseline_file import baseline_text, folder_of, read_baseline
 
 #: The words of the other command are left to it.
 _LEAVE_WORDS: Final = {"ignore_unknown_options": True, "allow_interspersed_args": False}
@@ -60,7 +60,7 @@ def create(ctx: click.Context, file: str, words: tuple[str, ...]) -> None:
     if Path(file).exists():
         hint = f"specpreflight baseline update {file} … adds to it and takes out what is gone"
         raise UsageError(f"{file}: is there already", hint=hint)
-    known = Baseline(file, str(Path(file).absolute().parent), {})
+    known = Baseline(file, folder_of(file), {})
     checked = run_words(ctx, words)
     _write(known, found(known, checked))
     ctx.exit(checked.exit_code)
@@ -130,7 +130,7 @@ def remaining(known: Baseline, checked: Checked) -> dict[Key, Entry]:
     return {
         key: entry
         for key, entry in known.entries.items()
-        if key not in gone and not any(_is_deleted(root, path) for path in key[1:])
+        if key not in gone and not any(_is_deleted(root, path) for path in key[1:] if path)
     }
 
 

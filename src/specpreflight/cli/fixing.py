@@ -11,6 +11,7 @@ import click
 
 from specpreflight.api import check
 from specpreflight.cli import report_error
+from specpreflight.cli.configured import report_idle
 from specpreflight.cli.launch_fixing import plan_launch_fix
 from specpreflight.documents import Document
 from specpreflight.errors import InputError, UsageError
@@ -63,6 +64,7 @@ def fix_launches(launches: Sequence[Launch], options: Options) -> int:
         after = list(launch_fix.launches)
     reports = [check(launch, policy=options.policy) for launch in after]
     write_reports(reports, options)
+    report_idle(reports, options.policy)
     return exit_code(reports, options)
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from specpreflight.models.finding import Finding, Severity
-from specpreflight.models.paths import checkpoint_from
-from specpreflight.models.report import Report
+from specpreflight.models.paths import checkpoint_from, path_from
+from specpreflight.models.report import Inputs, Report
 
 
 class Key(NamedTuple):
@@ -17,12 +17,14 @@ class Key(NamedTuple):
     The fingerprint holds the rule, the checkpoints' roles, the JSON pointers and the engine's name,
     but no line and no value. One file holds the findings of many checkpoints, so their paths (as
     seen from the baseline's folder) are part of it too: a fault that is known of one draft is news
-    in another.
+    in another. `launch` is the launch file of a finding about flags or variables, which stands in
+    no checkpoint; else it is empty.
     """
 
     fingerprint: str
     target: str
     draft: str
+    launch: str = ""
 
 
 class Entry(NamedTuple):
@@ -47,27 +49,29 @@ class Baseline:
     root: str
     entries: Mapping[Key, Entry]
 
-    def covers(self, finding: Finding, target: str | None, draft: str | None) -> bool:
+    def covers(self, finding: Finding, inputs: Inputs) -> bool:
         """Return whether a finding is known, and has not become worse since."""
-        entry = self.entries.get(self.key(finding, target, draft))
+        entry = self.entries.get(self.key(finding, inputs))
         if entry is None or finding.severity is None:
             return False
         worst_first = list(Severity)
         return worst_first.index(finding.severity) >= worst_first.index(entry.severity)
 
-    def key(self, finding: Finding, target: str | None, draft: str | None) -> Key:
-        """Return the key of a finding in the launch of these checkpoints."""
-        return Key(finding.fingerprint, *self.pair(target, draft))
+    def key(self, finding: Finding, inputs: Inputs) -> Key:
+        """Return the key of a finding in the launch with these inputs."""
+        is_in_file = any(value.origin.kind == "file" for value in finding.values)
+        launch = None if is_in_file else inputs.launch_file
+        launch_path = "" if launch is None else path_from(self.root, launch)
+        return Key(finding.fingerprint, *self.pair(inputs), launch_path)
 
-    def pair(self, target: str | None, draft: str | None) -> tuple[str, str]:
+    def pair(self, inputs: Inputs) -> tuple[str, str]:
         """Return the two checkpoints as paths of this file."""
-        return checkpoint_from(self.root, target), checkpoint_from(self.root, draft)
+        return checkpoint_from(self.root, inputs.target), checkpoint_from(self.root, inputs.draft)
 
     def keys(self, report: Report) -> dict[Key, Entry]:
         """Return every finding of a report as it would stand here; of equal ones the worst."""
-        target, draft = report.inputs.target, report.inputs.draft
         entries: dict[Key, Entry] = {}
         for finding in report.findings:  # the worst come first
             entry = Entry(finding.rule, report.engine.name, finding.severity or Severity.NOTE)
-            entries.setdefault(self.key(finding, target, draft), entry)
+            entries.setdefault(self.key(finding, report.inputs), entry)
         return entries

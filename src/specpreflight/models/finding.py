@@ -66,6 +66,9 @@ STOPPING = frozenset({Outcome.REFUSES, Outcome.CRASHES, Outcome.HANGS})
 #: Metadata of a field that is not part of the JSON report.
 INTERNAL: Mapping[str, bool] = {"internal": True}
 
+#: Metadata of a field that a JSON report has only where it is not `None`.
+OPTIONAL: Mapping[str, bool] = {"optional": True}
+
 
 @dataclass(frozen=True, slots=True)
 class Origin:
@@ -160,6 +163,11 @@ class Finding:
     fingerprint: str = ""
     ignored: Ignored | None = None
     order: int = field(default=10_000, metadata=INTERNAL)
+
+
+def files_of(finding: Finding) -> list[str]:
+    """Return the files that a finding shows, as the user named them."""
+    return [value.origin.path for value in finding.values if value.origin.path is not None]
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,12 +21,12 @@ class IdleWatch:
 
     def see(self, report: Report) -> None:
         """Notice what a report made use of."""
-        target, draft = report.inputs.target, report.inputs.draft
+        inputs = report.inputs
         self._used.update(one.ignored.by for one in report.findings if one.ignored is not None)
-        self._asked.update(one.by for one in self.policy.ignores if one.is_for(target, draft))
+        self._asked.update(one.by for one in self.policy.ignores if one.is_for(inputs))
         if self.policy.baseline is not None:
             self._seen.update(self.policy.baseline.keys(report))
-            self._checked.add((report.engine.name, *self.policy.baseline.pair(target, draft)))
+            self._checked.add((report.engine.name, *self.policy.baseline.pair(inputs)))
 
     def idle_ignores(self) -> Iterator[Ignore]:
         """Yield the ignores that were for one of the launches, and matched no finding."""

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from specpreflight.models.baseline import Baseline
-from specpreflight.models.finding import Finding, Ignored, Severity
+from specpreflight.models.finding import Finding, Ignored, Severity, files_of
 from specpreflight.models.paths import checkpoint_from, matches_glob, path_from
 
 if TYPE_CHECKING:
     from datetime import date
+
+    from specpreflight.models.report import Inputs
 
 
 class PairGlobs(NamedTuple):
@@ -30,7 +32,7 @@ class Ignore:
         reason: for people who read the report.
         by: what says so: an option, or file and line; no two ignores of a policy share it.
         until: the last day on which it holds.
-        paths: globs of files that a finding shows; of the checkpoints where it shows none.
+        paths: globs of files that a finding shows; where it shows none, of those of its launch.
         pairs: globs of target and draft.
         root: the folder that globs are relative to.
     """
@@ -43,24 +45,24 @@ class Ignore:
     pairs: tuple[PairGlobs, ...] = ()
     root: str = "/"
 
-    def covers(self, finding: Finding, target: str | None, draft: str | None) -> bool:
-        """Return whether a finding of the launch of these checkpoints is to be ignored."""
-        if finding.rule != self.rule or not self.is_for(target, draft):
+    def covers(self, finding: Finding, inputs: Inputs) -> bool:
+        """Return whether a finding of the launch with these inputs is to be ignored."""
+        if finding.rule != self.rule or not self.is_for(inputs):
             return False
-        shown = [value.origin.path for value in finding.values if value.origin.path is not None]
-        return self._includes(shown or [one for one in (target, draft) if one is not None])
-
-    def is_for(self, target: str | None, draft: str | None) -> bool:
-        """Return whether it is for launches of these checkpoints at all."""
-        one, other = checkpoint_from(self.root, target), checkpoint_from(self.root, draft)
-        return not self.pairs or any(
-            matches_glob(one, pair.target) and matches_glob(other, pair.draft)
-            for pair in self.pairs
+        given = (inputs.target, inputs.draft, inputs.launch_file)
+        return not self.paths or any(
+            matches_glob(path_from(self.root, path), glob)
+            for path in files_of(finding) or [path for path in given if path is not None]
+            for glob in self.paths
         )
 
-    def _includes(self, paths: Iterable[str]) -> bool:
-        return not self.paths or any(
-            matches_glob(path_from(self.root, path), glob) for path in paths for glob in self.paths
+    def is_for(self, inputs: Inputs) -> bool:
+        """Return whether it is for launches of these checkpoints at all."""
+        target = checkpoint_from(self.root, inputs.target)
+        draft = checkpoint_from(self.root, inputs.draft)
+        return not self.pairs or any(
+            matches_glob(target, pair.target) and matches_glob(draft, pair.draft)
+            for pair in self.pairs
         )
 
 
@@ -82,21 +84,19 @@ class Policy:
     baseline: Baseline | None = None
     plugins: tuple[str, ...] = ()
 
-    def judge(self, finding: Finding, target: str | None, draft: str | None) -> Finding:
+    def judge(self, finding: Finding, inputs: Inputs) -> Finding:
         """Return the finding with its severity here; an ignored one is a note that says why."""
         severity = self.severities.get(finding.rule, finding.severity)
         finding = replace(finding, severity=severity)
-        ignored = self._why_ignored(finding, target, draft)
+        ignored = self._why_ignored(finding, inputs)
         if ignored is None:
             return finding
         return replace(finding, severity=Severity.NOTE, ignored=ignored)
 
-    def _why_ignored(
-        self, finding: Finding, target: str | None, draft: str | None
-    ) -> Ignored | None:
+    def _why_ignored(self, finding: Finding, inputs: Inputs) -> Ignored | None:
         for ignore in self.ignores:
-            if ignore.covers(finding, target, draft):
+            if ignore.covers(finding, inputs):
                 return Ignored(ignore.reason, ignore.by)
-        if self.baseline is not None and self.baseline.covers(finding, target, draft):
+        if self.baseline is not None and self.baseline.covers(finding, inputs):
             return Ignored("known since the baseline was made", self.baseline.name)
         return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any, Final
 
@@ -38,11 +39,21 @@ def read_baseline(given: str) -> Baseline:
             f"{given}: an entry of the baseline cannot be read: {error}",
             hint="restore the file, or make it again",
         ) from None
-    return Baseline(given, str(path.absolute().parent), entries)
+    return Baseline(given, folder_of(given), entries)
+
+
+def folder_of(file: str) -> str:
+    """Return the folder that paths in a baseline are relative to."""
+    return os.path.abspath(os.path.dirname(file))  # noqa: PTH100, PTH120 (a link keeps its name)
 
 
 def _read_entry(entry: Any) -> tuple[Key, Entry]:
-    key = Key(str(entry["fingerprint"]), str(entry["target"]), str(entry["draft"]))
+    key = Key(
+        str(entry["fingerprint"]),
+        str(entry["target"]),
+        str(entry["draft"]),
+        entry.get("launch", ""),
+    )
     return key, Entry(str(entry["rule"]), str(entry["engine"]), Severity(entry["severity"]))
 
 
@@ -55,11 +66,12 @@ def baseline_text(baseline: Baseline) -> str:
             "engine": entry.engine,
             "target": key.target,
             "draft": key.draft,
+            **({"launch": key.launch} if key.launch else {}),
             "fingerprint": key.fingerprint,
         }
         for key, entry in sorted(
             baseline.entries.items(),
-            key=lambda item: (item[0].draft, item[0].target, item[1].rule, item[0].fingerprint),
+            key=lambda item: (item[0].draft, item[1].rule, item[0]),
         )
     ]
     return json.dumps({"format_version": FORMAT_VERSION, "findings": findings}, indent=1) + "\n"

@@ -61,7 +61,7 @@ def read_configuration(path: Path) -> Configuration:
         data = data.get(part, {}) if isinstance(data, dict) else {}
     reader = _Reader(name, above, find_lines(text))
     reader.require(data, CONFIGURATION, ())
-    return reader.build(data, str(path.absolute().parent))
+    return reader.build(data, os.path.abspath(path.parent))  # noqa: PTH100 (a link keeps its name)
 
 
 @dataclass(frozen=True, slots=True)
