@@ -19,7 +19,7 @@ from specpreflight.models.finding import Severity
 
 if TYPE_CHECKING:
     from specpreflight.models.checkpoint import Problem
-    from specpreflight.models.launch import Launch, Variable
+    from specpreflight.models.launch import EngineVersion, Launch, Variable
     from specpreflight.models.policy import Policy
     from specpreflight.models.report import Report
 
@@ -77,6 +77,8 @@ class Options(NamedTuple):
     nccl: str | None = None
     inherited: Mapping[str, Variable] | None = None
     outputs: tuple[str, ...] = ()
+    against: str | None = None
+    assumed: EngineVersion | None = None
     every_launch: bool = False
 
 
@@ -121,6 +123,9 @@ class Options(NamedTuple):
     multiple=True,
     metavar="FORMAT=FILE",
     help="Write the report to a file too, in any format but text.",
+)
+@click.option(
+    "--against", metavar="LOCK", help="Say what changed since a launch that `record` wrote down."
 )
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto")
 @click.option("-v", "--verbose", is_flag=True, help="Show notes, skipped rules, resolved values.")
@@ -188,6 +193,10 @@ def run_check(options: Options) -> int:
 
         for output in options.outputs:
             parse_output(output)
+    if options.against is not None:
+        from specpreflight.cli.against import as_recorded
+
+        options = as_recorded(options, options.against)
     launches, lost = load_on_hosts(options)
     if report_problems(launches):
         lost = InputError.exit_code
@@ -200,6 +209,10 @@ def run_check(options: Options) -> int:
 
         return worst_of(lost, fix_launches(launches, options))
     reports = [check_launch(launch, policy=options.policy) for launch in launches]
+    if options.against is not None:
+        from specpreflight.cli.against import with_changes
+
+        reports = with_changes(reports, launches, options.against)
     write_reports(reports, options)
     report_idle(reports, options.policy)
     return worst_of(lost, exit_code(reports, options))

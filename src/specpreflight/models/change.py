@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from specpreflight.models.report import Verdict
-
-#: Where a change is, in the order in which reports list them. `message` and `timing` are of logs.
+#: Where a change is, in the order in which reports list them; `log` is what two logs tell.
 Part = Literal[
     "engine",
     "behaviour",
@@ -59,23 +57,15 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
-    """Two of a kind, side by side.
+class Since:
+    """What changed since a launch that was recorded in a file.
 
     Attributes:
-        before: what the first is called.
-        after: what the second is called.
+        path: the file.
         changes: what differs, those with consequences first.
-        before_verdict: of the first, where it is a launch.
-        after_verdict: of the second.
-        together: what differs in the verdicts and comes of no single change.
-        same: what both have, `(part, name, value)`, where it was asked for.
+        together: what a report says differently that comes of no single change.
     """
 
-    before: str
-    after: str
+    path: str
     changes: tuple[Change, ...]
-    before_verdict: Verdict | None = None
-    after_verdict: Verdict | None = None
     together: tuple[Consequence, ...] = ()
-    same: tuple[tuple[Part, str, Any], ...] = ()

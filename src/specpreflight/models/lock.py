@@ -20,11 +20,13 @@ class EngineSource:
             known of a release whose files were not at hand.
         sha256: of all of it, in the order of the names.
         files: how many files (or facts) went into it.
+        path: the package's folder, of a tree.
     """
 
     kind: str
     sha256: str
     files: int
+    path: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from specpreflight.models.finding import INTERNAL, Finding, Outcome, Severity, Skipped, Stage
+from specpreflight.models.change import Since
+from specpreflight.models.finding import (
+    INTERNAL,
+    OPTIONAL,
+    Finding,
+    Outcome,
+    Severity,
+    Skipped,
+    Stage,
+)
 from specpreflight.models.resolved import ResolvedValue
 
 FORMAT_VERSION = "1"
@@ -63,8 +72,9 @@ class Summary:
 class Report:
     """One launch, one engine.
 
-    `excerpts` holds the source lines that a report shows, by `(path, line)`, and
-    `internal_errors` the rules that failed; neither is part of the JSON report.
+    `since` is what changed since a recorded launch, where one was named (`--against`). `excerpts`
+    holds the source lines that a report shows, by `(path, line)`, and `internal_errors` the rules
+    that failed; neither of these two is part of the JSON report.
     """
 
     engine: EngineUsed
@@ -75,6 +85,7 @@ class Report:
     inputs: Inputs
     summary: Summary
     format_version: str = FORMAT_VERSION
+    since: Since | None = field(default=None, metadata=OPTIONAL)
     excerpts: Mapping[tuple[str, int], str] = field(default_factory=dict, metadata=INTERNAL)
     internal_errors: tuple[str, ...] = field(default=(), metadata=INTERNAL)
 

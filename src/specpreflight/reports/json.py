@@ -14,6 +14,7 @@ from specpreflight.models.report import FORMAT_VERSION, Report
 #: `Report`'s keys in the order of the contract.
 _ORDER = (
     "format_version", "engine", "verdict", "findings", "skipped", "resolved", "inputs", "summary",
+    "since",
 )  # fmt: skip
 
 
@@ -50,7 +51,7 @@ def render_many(reports: Sequence[Report]) -> str:
 def report_data(report: Report) -> dict[str, Any]:
     """Return the report as JSON data, keys in the order of the contract."""
     data = plain_data(report)
-    return {key: data[key] for key in _ORDER}
+    return {key: data[key] for key in _ORDER if key in data}
 
 
 def plain_data(value: Any) -> Any:
@@ -62,6 +63,7 @@ def plain_data(value: Any) -> Any:
             field.name: plain_data(getattr(value, field.name))
             for field in fields(value)
             if not field.metadata.get("internal")
+            and not (field.metadata.get("optional") and getattr(value, field.name) is None)
         }
     if isinstance(value, dict):
         return {str(key): plain_data(item) for key, item in value.items()}

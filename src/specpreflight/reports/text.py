@@ -65,6 +65,11 @@ def lay_out(report: Report, layout: Layout) -> Iterator[Line]:
             yield from _finding(finding, report, width)
     if layout.verbose:
         yield from _notes_on_the_launch(report, width)
+    if report.since is not None:
+        from specpreflight.reports.changes import lay_out_since
+
+        yield ()
+        yield from lay_out_since(report.since, width)
     yield ()
     yield from _last_lines(report, width, layout)
 

@@ -49,7 +49,7 @@ def hash_tree(package: Path) -> EngineSource:
             continue
         total.update(f"{path.relative_to(package).as_posix()} {content}\n".encode())
         count += 1
-    return EngineSource("tree", total.hexdigest(), count)
+    return EngineSource("tree", total.hexdigest(), count, str(package))
 
 
 def _hash_file(path: Path) -> FileHash:

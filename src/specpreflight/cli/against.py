@@ -1,0 +1,59 @@
+"""`check --against launch.lock.json`: what changed since the launch that worked."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from specpreflight.api import check, identify_engine
+from specpreflight.changes.capture import capture
+from specpreflight.changes.compare import compare_launches
+from specpreflight.cli.check import Options
+from specpreflight.cli.record import site_of
+from specpreflight.models.change import Since
+from specpreflight.models.launch import EngineVersion, Launch
+from specpreflight.models.lock import Lock
+from specpreflight.models.report import Report
+from specpreflight.sources.lock_file import read_lock
+
+
+def as_recorded(options: Options, path: str) -> Options:
+    """Return the options of a check against a lock.
+
+    An engine that nothing determines is taken to be the recorded one. Where no launch is given, the
+    recorded checkpoints and arguments are read again, with the variables of this shell.
+
+    Raises:
+        InputError: the lock cannot be read.
+    """
+    lock = read_lock(path)
+    options = options._replace(assumed=_recorded_engine(lock, path))
+    if options.paths or options.words:
+        return options
+    given = [one.path for one in (lock.target, lock.draft) if one is not None]
+    return options._replace(paths=tuple(given), words=lock.argv)
+
+
+def with_changes(reports: Sequence[Report], launches: Sequence[Launch], path: str) -> list[Report]:
+    """Return the reports, each with what changed since the recorded launch."""
+    lock = read_lock(path)
+    return [
+        replace(report, since=_since(lock, launch, path))
+        for report, launch in zip(reports, launches, strict=True)
+    ]
+
+
+def _since(lock: Lock, launch: Launch, path: str) -> Since:
+    """Compare with the lock as `record` made it: by a report that no policy has judged."""
+    now = capture(launch, check(launch), beside=site_of(launch))
+    found = compare_launches(lock, now, launch, names=(path, "this launch"))
+    return Since(path, found.changes, found.together)
+
+
+def _recorded_engine(lock: Lock, path: str) -> EngineVersion:
+    name, version = lock.report.engine.name, lock.report.engine.version
+    tree = lock.source.path
+    wanted = tree if tree is not None and Path(tree).is_dir() else version
+    found = identify_engine(f"{name}@{wanted}")
+    return replace(found, determined_by=f"as recorded in {path}")
