@@ -169,6 +169,11 @@ def merged_words(command: Command, release: str) -> tuple[str, ...]:
     """Return the arguments with those of a `--config` file where this release puts them."""
     if command.config is None:
         return command.argv
+    if command.engine == "vllm" and not command.argv:
+        from specpreflight.engines.vllm.keyword_arguments import keyword_words
+        from specpreflight.engines.vllm.knowledge import Knowledge
+
+        return tuple(keyword_words(command.config, Knowledge(release)))
     if command.engine == "vllm":
         from specpreflight.engines.vllm import config_file
         from specpreflight.engines.vllm.knowledge import Knowledge

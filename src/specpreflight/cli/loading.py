@@ -116,8 +116,12 @@ def _read_command(options: Options) -> tuple[str | None, str | None, Command | N
 
 
 def _is_launch_file(path: Path) -> bool:
-    """Return whether a path is a script, manifest or unit rather than a checkpoint."""
-    return path.is_file() and path.suffix not in (".json", ".safetensors", ".bin", ".gguf")
+    """Return whether a path is a script, manifest, unit … rather than a checkpoint."""
+    if path.suffix == ".json" and path.is_file():
+        from specpreflight.sources.keyword_arguments import is_launch
+
+        return is_launch(path)
+    return path.is_file() and path.suffix not in (".safetensors", ".bin", ".gguf")
 
 
 def _read_file(path: str, arguments: Sequence[str]) -> Command:

@@ -63,7 +63,8 @@ class Command:
         notes: what was assumed on the way, one line each.
         settings: flags that are given as variables, by the variable's name (`CONTEXT_LENGTH`);
             a unit or script that is not here turns them into words.
-        config: the content of the YAML file that `--config` names, where it could be read.
+        config: the content of the YAML file that `--config` names, where it could be read; the
+            keyword arguments themselves where the launch is `vllm.LLM(...)` as JSON.
     """
 
     engine: str | None

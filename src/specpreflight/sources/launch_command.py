@@ -30,7 +30,8 @@ def read_launch(
 ) -> Command:
     """Understand one command line, given as words (after `--`).
 
-    Words that begin with a flag are the engine's arguments alone. `environment` is what the
+    Words that begin with a flag are the engine's arguments alone, a single word of JSON is the
+    keyword arguments of vLLM's `LLM(...)`. `environment` is what the
     caller's shell would supply; it fills `${NAME}`, but is no part of the launch. `folders` are
     searched for files that the command names.
 
@@ -38,6 +39,8 @@ def read_launch(
         InputError: no engine is started by these words.
     """
     tracer = Tracer(files=LaunchFiles(folders=tuple(folders)))
+    if len(words) == 1 and words[0].lstrip().startswith("{"):
+        return read_launch_text(words[0], "the JSON after `--`", environment=environment)
     if words and words[0].startswith("-"):
         tracer.found(Entry(engine_of_flags(words), "(none)", tuple(words)), Process(tuple(words)))
     else:

@@ -9,7 +9,7 @@ from typing import Any
 
 from specpreflight.errors import InputError
 from specpreflight.models.command import variable
-from specpreflight.sources import flag_files, systemd_unit, windows_batch
+from specpreflight.sources import flag_files, keyword_arguments, systemd_unit, windows_batch
 from specpreflight.sources.engine_config import is_flag_mapping, read_flag_mapping
 from specpreflight.sources.entry_points import Entry, engine_of_flags
 from specpreflight.sources.processes import Process, Tracer
@@ -197,6 +197,8 @@ def _json_form(text: str, name: str) -> tuple[str, Reader]:
         else []
     )
     if not words:
+        if keyword_arguments.is_keyword_arguments(value):
+            return "keyword-arguments", keyword_arguments.reader_of(value)
         return _yaml_form(text, name)
 
     def read(_: str, tracer: Tracer, given: Mapping[str, str], arguments: tuple[str, ...]) -> None:

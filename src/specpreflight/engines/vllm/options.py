@@ -17,7 +17,7 @@ class Options:
     """Values by the engine's own names; `None` is "not given".
 
     `speculative` is the parsed JSON of `--speculative-config` (any JSON value), `spec_flags` the
-    `--spec-…` short forms by the key that they set.
+    `--spec-…` short forms by the key that they set. `in_process` is `LLM(...)` instead of a server.
     """
 
     tensor_parallel_size: int = 1
@@ -55,6 +55,7 @@ class Options:
     offline: bool = False
     memory_mib: int | None = None
     gpu: str | None = None
+    in_process: bool = False
 
 
 #: Option → the parsed argument's name; those whose names differ.
@@ -105,6 +106,7 @@ def _surroundings(launch: Launch, hardware: Hardware) -> dict[str, Any]:
         ),
         "memory_mib": hardware.memory_mib,
         "gpu": hardware.gpu or hardware.profile,
+        "in_process": getattr(launch.facts.get("command"), "entry", None) == "vllm.LLM",
     }
 
 

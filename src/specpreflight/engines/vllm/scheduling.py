@@ -45,7 +45,7 @@ class Budget:
 
 
 def settle_budget(knowledge: Knowledge, options: Options, target: Model) -> Budget:
-    """Return the limits of a server: given, else by the GPU's memory."""
+    """Return the limits of the scheduler: given, else by the GPU's memory."""
     tokens, sequences = options.max_num_batched_tokens, options.max_num_seqs
     defaults = _defaults(knowledge, options)
     doubled = 2 if options.performance_mode == "throughput" else 1
@@ -65,14 +65,17 @@ def settle_budget(knowledge: Knowledge, options: Options, target: Model) -> Budg
 
 
 def _defaults(knowledge: Knowledge, options: Options) -> tuple[int, int] | None:
-    """Return the default tokens and sequences of an API server on this GPU, if it is known."""
+    """Return the default tokens and sequences on this GPU, if it is known.
+
+    Restates `EngineArgs.get_batch_defaults`, which gives `LLM(...)` more tokens than a server.
+    """
     if options.memory_mib is None:
         return None
     if options.memory_mib >= 160 * _GIB_IN_MIB and knowledge.since("0.28.0"):
         return 16384, 1024
     if options.memory_mib >= 70 * _GIB_IN_MIB and "a100" not in (options.gpu or "").lower():
-        return 8192, 1024
-    return 2048, 256
+        return (16384 if options.in_process else 8192), 1024
+    return (8192 if options.in_process else 2048), 256
 
 
 def check_budget(
