@@ -46,6 +46,9 @@ RELEVANT_PREFIXES = (
     "PYTORCH_", "FLASHINFER_",
 )  # fmt: skip
 
+#: How many lines above and below a value a report may show.
+_AROUND = 3
+
 _ENGINE_PREFIXES = ("SGLANG_", "SGL_", "VLLM_")
 
 #: From worst to best, for launches that no finding stops.
@@ -377,7 +380,7 @@ def _summary(findings: Sequence[Finding], skipped: Sequence[Skipped]) -> Summary
 
 
 def _excerpts(findings: Sequence[Finding], launch: Launch) -> Iterator[tuple[tuple[str, int], str]]:
-    """Yield the source lines of the values that findings show."""
+    """Yield the source lines of the values that findings show, with the lines around them."""
     documents: dict[str, Document] = {
         checkpoint.config.name: checkpoint.config
         for checkpoint in (launch.target, launch.draft)
@@ -387,4 +390,5 @@ def _excerpts(findings: Sequence[Finding], launch: Launch) -> Iterator[tuple[tup
         for value in finding.values:
             path, line = value.origin.path, value.origin.line
             if path in documents and line is not None:
-                yield (path, line), documents[path].line_text(line)
+                for near in range(max(line - _AROUND, 1), line + _AROUND + 1):
+                    yield (path, near), documents[path].line_text(near)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from specpreflight.models.report import Report
 
 #: What `--format` takes; all but text are written by `cli/rendering.py`.
-FORMATS = ("text", "json", "json-lines", "sarif", "junit", "github", "gitlab", "markdown")
+FORMATS = ("text", "json", "json-lines", "sarif", "junit", "github", "gitlab", "markdown", "html")
 
 FAIL_ON = {"error": Severity.ERROR, "warning": Severity.WARNING, "note": Severity.NOTE}
 

@@ -18,7 +18,11 @@ MACHINE_FORMATS = {
     "github": "github.render_github",
     "gitlab": "gitlab.render_gitlab",
     "markdown": "markdown.render_markdown",
+    "html": "html.render_html",
 }
+
+#: Formats whose functions take the pages of the rules too.
+_WITH_PAGES = ("sarif", "html")
 
 
 def render(form: str, reports: Sequence[Report]) -> str:
@@ -26,17 +30,21 @@ def render(form: str, reports: Sequence[Report]) -> str:
     module_name, _, function_name = MACHINE_FORMATS[form].partition(".")
     module = import_module(f"specpreflight.reports.{module_name}")
     function: Callable[..., str] = getattr(module, function_name)
-    if form == "sarif":
+    if form in _WITH_PAGES:
         return function(reports, rule_pages(reports))
     return function(reports)
 
 
 def rule_pages(reports: Sequence[Report]) -> dict[str, tuple[str, str]]:
     """Return summary and page of each rule that found something."""
+    from specpreflight.rules.plugins import loaded_rules
     from specpreflight.rules.registry import find_rule, read_page
 
+    others = loaded_rules()
     names = {finding.rule for report in reports for finding in report.findings}
-    return {name: (find_rule(name).summary, read_page(name)) for name in sorted(names)}
+    return {
+        name: (find_rule(name, others).summary, read_page(name, others)) for name in sorted(names)
+    }
 
 
 def parse_output(given: str) -> tuple[str, Path]:

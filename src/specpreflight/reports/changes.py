@@ -6,7 +6,7 @@ import json
 import textwrap
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import Any, Final
+from typing import Any, Final, get_args
 
 from specpreflight.models.change import Change, Consequence, Part, Since
 from specpreflight.models.comparison import Comparison
@@ -15,10 +15,7 @@ from specpreflight.reports.json import plain_data
 from specpreflight.reports.text import Line, Piece
 
 _MARKS: Final = {"worse": "error", "better": "good", "other": "dim"}
-_ORDER: Final = (
-    "engine", "behaviour", "flags", "environment", "hardware", "target", "draft", "architectures",
-    "libraries", "log",
-)  # fmt: skip
+_ORDER: Final = get_args(Part)
 #: Columns of the names in a table; a longer one has its values on lines of their own.
 _NAMES: Final = 36
 

@@ -7,7 +7,6 @@ that is a `Rule` or a list of them. What is wrong with a plugin is reported like
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence, Set
-from functools import cache
 from typing import Any, Final, NamedTuple
 
 from specpreflight.errors import UsageError
@@ -25,18 +24,25 @@ class Plugin(NamedTuple):
     problem: str | None = None
 
 
-@cache
-def load_plugins(names: tuple[str, ...]) -> tuple[Plugin, ...]:
+#: What this process has imported; a module is imported once, whatever is asked for later.
+_LOADED: dict[str, Plugin] = {}
+
+
+def load_plugins(names: Sequence[str]) -> tuple[Plugin, ...]:
     """Load plugins by the names of their entry points.
 
     Raises:
         UsageError: no installed package has such an entry point.
     """
-    plugins: list[Plugin] = []
-    for name in dict.fromkeys(names):
-        taken = {*rule_names(), *(rule.name for rule in rules_of(plugins))}
-        plugins.append(_load(name, taken))
-    return tuple(plugins)
+    for name in names:
+        if name not in _LOADED:
+            _LOADED[name] = _load(name, {*rule_names(), *(rule.name for rule in loaded_rules())})
+    return tuple(_LOADED[name] for name in dict.fromkeys(names))
+
+
+def loaded_rules() -> tuple[Rule, ...]:
+    """Return the rules of the plugins that were loaded, for reports to name."""
+    return rules_of(tuple(_LOADED.values()))
 
 
 def _load(name: str, taken: Set[str]) -> Plugin:
