@@ -48,7 +48,12 @@ def compare_launches(
     """
     changes = list(list_changes(before, after))
     deltas = compare_reports(before.report, after.report)
-    found = _attribute(before.report, changes, deltas, launch, predict) if deltas else {}
+    found = {}
+    if deltas:
+        # What the launch at hand does not show, since its weights are not, can't be tried.
+        shown = compare_reports(before.report, predict(launch))
+        seen = {key: deltas[key] for key in deltas if key in shown}
+        found = _attribute(before.report, changes, seen, launch, predict)
     explained = [
         replace(change, consequences=_in_order(deltas[key] for key in found.get(at, ())))
         for at, change in enumerate(changes)

@@ -27,6 +27,25 @@ def list_changes(before: Lock, after: Lock) -> Iterator[Change]:
         yield from diff_values("libraries", before.libraries, after.libraries)
 
 
+def list_same(before: Lock, after: Lock) -> Iterator[tuple[Part, str, Any]]:
+    """Yield what two launches have in common, `(part, name, value)`."""
+    sides: tuple[tuple[Part, Mapping[str, Any], Mapping[str, Any]], ...] = (
+        ("flags", flag_values(before), flag_values(after)),
+        ("environment", before.report.inputs.environment, after.report.inputs.environment),
+        ("target", _config_of(before.target), _config_of(after.target)),
+        ("draft", _config_of(before.draft), _config_of(after.draft)),
+        ("libraries", before.libraries, after.libraries),
+    )
+    for part, old, new in sides:
+        for name, value in old.items():
+            if name in new and new[name] == value:
+                yield part, name, value
+
+
+def _config_of(checkpoint: LockedCheckpoint | None) -> Mapping[str, Any]:
+    return {} if checkpoint is None else flatten(checkpoint.config)
+
+
 def diff_values(
     part: Part, before: Mapping[str, Any], after: Mapping[str, Any]
 ) -> Iterator[Change]:

@@ -26,6 +26,7 @@ _COMMANDS = {
     "env": ("env", "Show, keep and compare the NCCL environment."),
     "run": ("run", "Check a launch, then become its command."),
     "diagnose": ("diagnose", "Say why a server died, or accepts nothing, from its log."),
+    "compare": ("compare", "Show what differs between two checkpoints, launches or logs."),
     "record": ("record", "Write down a launch that works, to compare others with."),
     "engines": ("engines", "List the engine releases that are known."),
     "rules": ("rules", "List all rules."),

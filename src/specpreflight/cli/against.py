@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
 
-from specpreflight.api import check, identify_engine
+from specpreflight.api import check
 from specpreflight.changes.capture import capture
 from specpreflight.changes.compare import compare_launches
+from specpreflight.changes.rebuild import recorded_engine
 from specpreflight.cli.check import Options
 from specpreflight.cli.record import site_of
 from specpreflight.models.change import Since
-from specpreflight.models.launch import EngineVersion, Launch
+from specpreflight.models.launch import Launch
 from specpreflight.models.lock import Lock
 from specpreflight.models.report import Report
 from specpreflight.sources.lock_file import read_lock
@@ -28,7 +28,8 @@ def as_recorded(options: Options, path: str) -> Options:
         InputError: the lock cannot be read.
     """
     lock = read_lock(path)
-    options = options._replace(assumed=_recorded_engine(lock, path))
+    engine = replace(recorded_engine(lock), determined_by=f"as recorded in {path}")
+    options = options._replace(assumed=engine)
     if options.paths or options.words:
         return options
     given = [one.path for one in (lock.target, lock.draft) if one is not None]
@@ -49,11 +50,3 @@ def _since(lock: Lock, launch: Launch, path: str) -> Since:
     now = capture(launch, check(launch), beside=site_of(launch))
     found = compare_launches(lock, now, launch, names=(path, "this launch"))
     return Since(path, found.changes, found.together)
-
-
-def _recorded_engine(lock: Lock, path: str) -> EngineVersion:
-    name, version = lock.report.engine.name, lock.report.engine.version
-    tree = lock.source.path
-    wanted = tree if tree is not None and Path(tree).is_dir() else version
-    found = identify_engine(f"{name}@{wanted}")
-    return replace(found, determined_by=f"as recorded in {path}")

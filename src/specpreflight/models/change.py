@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-#: Where a change is, in the order in which reports list them; `log` is what two logs tell.
+#: Where a change is, in the order in which reports list them. `config`, `tensors` and `files` are
+#: of checkpoints without a launch, `log` is what two logs tell, the rest of two releases as well.
 Part = Literal[
     "engine",
     "behaviour",
@@ -14,8 +15,12 @@ Part = Literal[
     "hardware",
     "target",
     "draft",
+    "config",
+    "tensors",
+    "files",
     "libraries",
     "architectures",
+    "variables",
     "log",
 ]
 
