@@ -38,7 +38,7 @@ from specpreflight.sources.hub_cache import find_snapshot
 if TYPE_CHECKING:
     from specpreflight.models.policy import Policy
 
-__all__ = ["build_launch", "check", "identify_engine"]
+__all__ = ["build_launch", "check", "identify_engine", "judge"]
 
 #: Variables that can touch a launch; the others of the process are not even looked at.
 RELEVANT_PREFIXES = (
@@ -162,22 +162,26 @@ def check(launch: Launch, *, policy: Policy | None = None) -> Report:
         except Exception as error:
             failures.append(f"rule {rule.name} failed: {type(error).__name__}: {error}")
             skipped.append(Skipped(rule.name, "internal", failures[-1]))
-    inputs = _inputs(launch)
-    finished = [_finish(finding, launch) for finding in findings]
-    if policy is not None:
-        finished = [policy.judge(finding, inputs) for finding in finished]
-    finished.sort(key=_importance)
-    return Report(
+    finished = sorted((_finish(finding, launch) for finding in findings), key=_importance)
+    report = Report(
         engine=EngineUsed(launch.engine.name, launch.engine.version, launch.engine.determined_by),
         verdict=_verdict(launch.engine, finished, resolved),
         findings=tuple(finished),
         skipped=tuple(skipped),
         resolved=resolved.values,
-        inputs=inputs,
+        inputs=_inputs(launch),
         summary=_summary(finished, skipped),
         excerpts=dict(_excerpts(finished, launch)),
         internal_errors=tuple(failures),
     )
+    return report if policy is None else judge(report, policy)
+
+
+def judge(report: Report, policy: Policy) -> Report:
+    """Return a report with its findings as they count in a project; `check` does it at once."""
+    judged = (policy.judge(finding, report.inputs) for finding in report.findings)
+    findings = tuple(sorted(judged, key=_importance))
+    return replace(report, findings=findings, summary=_summary(findings, report.skipped))
 
 
 def _path_of(given: str | Checkpoint | None) -> str | None:
