@@ -48,7 +48,7 @@ def test_a_second_run_plans_nothing(draft: Path) -> None:
 def test_backup_and_record(draft: Path) -> None:
     (applied,) = apply_plans(kimi_plan(draft))
     journal = draft / ".specpreflight"
-    assert leftovers(journal) == [".gitignore", "0001-config.json", "0001.json", "lock"]
+    assert leftovers(journal) == [".gitignore", "0001-config.json", "0001.json"]
     assert (journal / "0001-config.json").read_bytes() == KIMI
     assert (journal / ".gitignore").read_text() == "*\n"
     assert applied.record.number == 1
@@ -105,6 +105,26 @@ def test_hard_links_are_said(draft: Path, tmp_path: Path) -> None:
     (applied,) = apply_plans(kimi_plan(draft))
     assert applied.notes == ("1 other hard links of the file keep the old content",)
     assert (tmp_path / "other.json").read_bytes() == KIMI
+    (tmp_path / "other.json").write_bytes(b"{}")
+    assert (draft / ".specpreflight" / "0001-config.json").read_bytes() == KIMI
+
+
+def test_the_backup_is_the_old_file_and_not_the_new_one(draft: Path) -> None:
+    old = (draft / "config.json").stat().st_ino
+    apply_plans(kimi_plan(draft))
+    backup = draft / ".specpreflight" / "0001-config.json"
+    assert (backup.stat().st_ino, backup.stat().st_nlink) == (old, 1)
+    (draft / "config.json").write_bytes(b"edited in place")
+    assert backup.read_bytes() == KIMI
+
+
+def test_a_file_system_without_hard_links(draft: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
+        raise OSError(errno.EPERM, os.strerror(errno.EPERM))
+
+    monkeypatch.setattr(os, "link", refuse)
+    apply_plans(kimi_plan(draft))
+    assert (draft / ".specpreflight" / "0001-config.json").read_bytes() == KIMI
 
 
 def test_a_file_that_changed_since_it_was_read_is_left(draft: Path) -> None:
@@ -113,7 +133,7 @@ def test_a_file_that_changed_since_it_was_read_is_left(draft: Path) -> None:
     with pytest.raises(InputError, match="changed since it was read"):
         apply_plans(plans)
     assert (draft / "config.json").read_bytes() == KIMI + b"\n"
-    assert leftovers(draft / ".specpreflight") == ["lock"]
+    assert leftovers(draft / ".specpreflight") == [".gitignore"]
 
 
 def test_a_file_that_changes_while_it_is_fixed_is_left(
@@ -143,7 +163,7 @@ def test_a_file_that_vanished(draft: Path) -> None:
 def test_another_run_holds_the_lock(draft: Path) -> None:
     journal = draft / ".specpreflight"
     journal.mkdir()
-    with (journal / "lock").open("w") as held:
+    with (journal / ".gitignore").open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
         with pytest.raises(InputError, match="another specpreflight is writing"):
             apply_plans(kimi_plan(draft))

@@ -26,7 +26,7 @@ from specpreflight.fixes.undo import read_history, undo_last
 
 CALLS = (
     "open", "read", "write", "close", "fsync", "fchmod", "fchown", "fstat", "stat",
-    "replace", "unlink", "mkdir", "listdir", "listxattr", "getxattr", "setxattr",
+    "replace", "link", "unlink", "mkdir", "listdir", "listxattr", "getxattr", "setxattr",
 )  # fmt: skip
 
 FAULTS = ("ENOSPC", "EIO", "killed before", "killed halfway")

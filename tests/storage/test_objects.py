@@ -129,7 +129,7 @@ def test_a_fix_on_s3_and_its_undo(bucket: Any) -> None:
     assert fix().notes == ()
     assert bucket.cat_file("models/draft/config.json") == FIXED
     names = sorted(name.rpartition("/")[2] for name in bucket.find("models/draft"))
-    assert names == [".gitignore", "0001-config.json", "0001.json", "config.json"]
+    assert names == ["0001-config.json", "0001.json", "config.json"]
     assert plan(URL) == ()
     storage, path = open_storage(URL)
     assert [entry.state for entry in read_history(path, storage)] == ["applied"]

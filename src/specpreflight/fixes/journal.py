@@ -12,6 +12,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
 from datetime import datetime, timezone
 from typing import Any, Literal
@@ -25,7 +26,6 @@ FOLDER = ".specpreflight"
 #: `edited since` (the file is neither what the change found nor what it left).
 State = Literal["applied", "undone", "not written", "edited since"]
 
-_GITIGNORE = ".gitignore"
 _NUMBERED = re.compile(r"(\d{4,})[-.]")
 
 
@@ -65,27 +65,33 @@ class Journal:
 
     @property
     def lock_file(self) -> str:
-        """The file whose lock keeps two runs from writing at the same time."""
-        return f"{self.folder}/lock"
+        """The file whose lock keeps two runs from writing at the same time.
 
-    def open(self) -> None:
-        """Make the folder."""
+        It is the folder's `.gitignore`, which is there anyhow: a new file costs more than all else
+        that a fix does.
+        """
+        return f"{self.folder}/.gitignore"
+
+    def open(self, like: str) -> None:
+        """Make the folder, and tell Git to leave it alone."""
         self._storage.make_directory(self.folder)
+        try:
+            self._storage.status(self.lock_file)
+        except FileNotFoundError:
+            with suppress(FileExistsError):  # another run was faster
+                self._storage.create(self.lock_file, b"*\n", like)
 
-    def prepare(self, like: str) -> int:
-        """Return the number of the next record; a first time, tell Git to leave the folder."""
-        names = self._storage.names(self.folder)
-        if _GITIGNORE not in names:
-            self._storage.create(f"{self.folder}/{_GITIGNORE}", b"*\n", like)
-        numbers = (_NUMBERED.match(name) for name in names)
+    def next_number(self) -> int:
+        """Return the number of the next record."""
+        numbers = (_NUMBERED.match(name) for name in self._storage.names(self.folder))
         return max((int(found[1]) for found in numbers if found), default=0) + 1
 
-    def add(self, record: Record, original: bytes, like: str) -> None:
-        """Keep a file's bytes and the record of what is about to be done to it."""
-        self._storage.create(f"{self.folder}/{record.backup}", original, like)
+    def add(self, record: Record, path: str, original: bytes) -> None:
+        """Keep the bytes of the file at `path` and the record of what is about to be done to it."""
+        self._storage.back_up(path, f"{self.folder}/{record.backup}", original)
         values = {one.name: getattr(record, one.name) for one in fields(record)}
         text = json.dumps(values, ensure_ascii=False) + "\n"
-        self._storage.create(self._path(record), text.encode(), like)
+        self._storage.create(self._path(record), text.encode(), path)
         self._storage.sync_directory(self.folder)
 
     def discard(self, record: Record) -> None:

@@ -36,10 +36,10 @@ def replace_file(
     """
     journal = Journal(storage, place.directory)
     try:
-        journal.open()
+        journal.open(place.file)
         with storage.lock(journal.lock_file):
             _compare(storage, place, name, old)
-            record = replace(record, number=journal.prepare(place.file))
+            record = replace(record, number=journal.next_number())
             notes = _replace(storage, journal, place, name, old, new, record)
     except OSError as error:
         raise write_problem(name, error) from None
@@ -61,7 +61,7 @@ def _replace(
     temporary = f"{directory}/.{file}.specpreflight.tmp"
     storage.remove(temporary)  # of a run that was killed: the lock says that it is not running
     try:
-        journal.add(record, old, place.file)
+        journal.add(record, place.file, old)
         notes = storage.create(temporary, new, place.file)
         _compare(storage, place, name, old)
         notes += storage.rename(temporary, place.file)

@@ -51,6 +51,10 @@ class Storage(Protocol):
         """
         ...
 
+    def back_up(self, path: str, backup: str, data: bytes) -> None:
+        """Keep the content `data` of a file, which is about to be replaced, in a new file."""
+        ...
+
     def rename(self, old: str, new: str) -> tuple[str, ...]:
         """Put a file in the place of another, in one step where the place can do that.
 
@@ -79,7 +83,7 @@ class Storage(Protocol):
         ...
 
     def lock(self, path: str) -> AbstractContextManager[None]:
-        """Hold the advisory lock of a file against other runs of specpreflight.
+        """Hold the advisory lock of a file that is there against other runs of specpreflight.
 
         Raises:
             BlockingIOError: another run holds it.

@@ -93,6 +93,10 @@ class ObjectStorage:
         """Refuse: nothing is written here."""
         raise self._refusal()
 
+    def back_up(self, path: str, backup: str, data: bytes) -> None:
+        """Keep an object's content in a new object."""
+        self.create(backup, data, path)
+
     def rename(self, old: str, new: str) -> tuple[str, ...]:
         """Refuse: nothing is written here."""
         raise self._refusal()

@@ -220,6 +220,10 @@ class SftpStorage:
                 self._sync(file)
             return notes
 
+    def back_up(self, path: str, backup: str, data: bytes) -> None:
+        """Keep a file's content in a new file."""
+        self.create(backup, data, path)
+
     def rename(self, old: str, new: str) -> tuple[str, ...]:
         """Put a file in the place of another by OpenSSH's extension, else in two steps.
 
@@ -279,7 +283,7 @@ class SftpStorage:
     @contextmanager
     def lock(self, path: str) -> Iterator[None]:
         """Hold a lock file, since SFTP has no locks; one that a broken run left is taken over."""
-        path += ".ssh"
+        path += ".lock"
         if not self._try_lock(path):
             if not self._is_stale(path):
                 raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN), path)
