@@ -30,7 +30,7 @@ _COMMANDS = {
     "record": ("record", "Write down a launch that works, to compare others with."),
     "engines": ("engines", "List the engine releases that are known."),
     "rules": ("rules", "List all rules."),
-    "explain": ("rules", "Print a rule's page."),
+    "explain": ("explain", "Print a rule's page, or what each engine makes of a pair."),
 }
 
 

@@ -1,4 +1,4 @@
-"""`specpreflight rules` and `specpreflight explain`."""
+"""`specpreflight rules`."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 import click
 
 from specpreflight.engines.registry import engine_names
-from specpreflight.rules.registry import find_rule, load_rules, read_page
+from specpreflight.rules.registry import load_rules
 
 
 @click.command()
@@ -39,12 +39,3 @@ def rules_table() -> str:
     """Return the rules as the Markdown table of the README."""
     rows = (f"| `{rule.name}` | {rule.summary} |" for rule in load_rules())
     return "\n".join(("| rule | what it finds |", "|---|---|", *rows))
-
-
-@click.command()
-@click.argument("name")
-def explain(name: str) -> None:
-    """Print the page of the rule NAME."""
-    rule = find_rule(name)
-    click.echo(f"{rule.name} (since {rule.since}, {', '.join(rule.engines) or 'every engine'})\n")
-    click.echo(read_page(name))
