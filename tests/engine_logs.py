@@ -400,14 +400,10 @@ class Vllm:
             self.bare(text, process)
             return self
         for worker in [process] if process else self.workers:
-            head = "EngineCore" if worker == "EngineCore" else "WorkerProc"
-            what = "failed to start."
-            if self.serving:
-                what = {
-                    "EngineCore": "encountered a fatal error.",
-                    "WorkerProc": "hit an exception.",
-                }[head]
-            self.say(f"{head} {what}\n{text}", worker, "ERROR")
+            which = "EngineCore" if worker == "EngineCore" else "WorkerProc"
+            died = {"EngineCore": "encountered a fatal error.", "WorkerProc": "hit an exception."}
+            what = died[which] if self.serving else "failed to start."
+            self.say(f"{which} {what}\n{text}", worker, "ERROR")
         if process is None and self.ranks > 1:
             wrapped = traceback_lines(
                 ["vllm/v1/engine/core.py:run_engine_core"],

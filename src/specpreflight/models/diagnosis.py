@@ -39,6 +39,40 @@ class LoggedLaunch:
 
 
 @dataclass(frozen=True, slots=True)
+class Suspect:
+    """A rule that explains a draft of little use; `seen` where the log itself shows it."""
+
+    rule: str
+    why: str
+    seen: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """What a server did while it served.
+
+    Attributes:
+        tokens_per_second: generated, of all requests; the mean over the periodic lines.
+        tokens_per_request: the same for one request.
+        is_falling: the acceptance length went down by much.
+        suspects: what explains an acceptance of little use, the likeliest first.
+    """
+
+    tokens_per_second: float | None = None
+    tokens_per_request: float | None = None
+    is_falling: bool = False
+    suspects: tuple[Suspect, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NcclReport:
+    """What NCCL printed of itself, and where that is not what the variables asked for."""
+
+    told: Mapping[str, Any] = field(default_factory=dict)
+    not_as_asked: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Diagnosis:
     """What became of one launch.
 
@@ -60,6 +94,11 @@ class Diagnosis:
         warnings: known lines that are easily overlooked, once each, by a short name.
         first_line: the launch's first line in the file, from 1.
         earlier: the launches before this one in the same file.
+        serving: throughput, and what explains a draft of little use.
+        memory: GB and seconds of weights, KV cache and graphs, by name.
+        nccl: version, channels, transports.
+        seconds_to_ready: from the engine's first line to the one that says it is up.
+        nearest: for an error of no known shape, the ids of those most like it.
     """
 
     engine: str | None
@@ -80,6 +119,11 @@ class Diagnosis:
     first_line: int
     last_line: int
     earlier: tuple[Diagnosis, ...] = ()
+    serving: Serving = Serving()
+    memory: Mapping[str, Any] = field(default_factory=dict)
+    nccl: NcclReport = NcclReport()
+    seconds_to_ready: float | None = None
+    nearest: tuple[str, ...] = ()
 
     def as_data(self) -> dict[str, Any]:
         """Return what `--format json` prints."""
@@ -96,6 +140,17 @@ class Diagnosis:
             "acceptance_length": self.acceptance_length,
             "acceptance_rate": self.acceptance_rate,
             "silent_fault": self.silent_fault,
+            "suspects": [
+                {"rule": one.rule, "why": one.why, "seen": one.seen}
+                for one in self.serving.suspects
+            ],
+            "is_falling": self.serving.is_falling,
+            "tokens_per_second": self.serving.tokens_per_second,
+            "tokens_per_request": self.serving.tokens_per_request,
+            "seconds_to_ready": self.seconds_to_ready,
+            "memory": dict(self.memory),
+            "nccl": {**self.nccl.told, "not_as_asked": list(self.nccl.not_as_asked)},
+            "nearest": list(self.nearest),
             "warnings": dict(self.warnings),
             "launch": {
                 "target": self.launch.target,

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from specpreflight.engines.logs.causes import CAUSES, NOISE, UNNAMED, Cause
+from specpreflight.engines.logs.causes import CAUSES, UNNAMED, Cause, is_noise
 from specpreflight.engines.logs.launch_log import LaunchLog, Mark
 from specpreflight.engines.logs.stages import DRAFT_FRAMES
 from specpreflight.engines.logs.tracebacks import Trace
@@ -29,6 +29,8 @@ _SEGMENT: Final = re.compile(r"\(size (\d+)\)")
 _NCCL_VERSION: Final = re.compile(r"NCCL version (\d+\.\d+\.\d+)")
 _BOUND: Final = re.compile(r"index out of bounds: 0 <= .*?< (\d+)")
 _ASSERTION: Final = re.compile(r"\| assert ([^\n|]+)$", re.M)
+_BARRIER: Final = re.compile(r"TP rank (?P<rank>\d+) could finish the model loading")
+_EXIT_CODE: Final = re.compile(r"exit code:? (-?\d+)")
 _MODEL_FILE: Final = re.compile(r"/models/(\w+\.py):load_weights")
 _MISSING_FLAGS: Final = {
     ("L-ARG-NONE", "sglang"): "--speculative-eagle-topk",
@@ -63,9 +65,22 @@ def find_death(launch: LaunchLog) -> Death | None:
         and named[0].cause.name.startswith(_OF_SURVIVORS)
     ):
         return named[0]
-    if told and (told[0].cause.name != UNKNOWN.name or not found):
+    if told and told[0].cause.name != UNKNOWN.name:
         return told[0]
-    return found[0] if found else None
+    return next(iter([*found, *_deaths_of_survivors(traces), *told]), None)
+
+
+def _deaths_of_survivors(traces: Sequence[Trace]) -> Iterator[Death]:
+    """Yield what survivors and parents say, for a log in which nobody else says anything."""
+    for trace in traces:
+        for final in trace.finals:
+            if match := _BARRIER.search(final):
+                values = {"rank": int(match["rank"]), "ranks": 1}
+                yield Death(Cause("L-DIST-BARRIER", _BARRIER, "TW"), trace, _shown(final), values)
+            elif match := _EXIT_CODE.search(final):
+                code = int(match[1])
+                cause = Cause("L-MEM-KILL", _EXIT_CODE) if code == -9 else UNKNOWN
+                yield Death(cause, trace, _shown(final), {"exit_code": code})
 
 
 def identify(final: str, chain: str, launch: LaunchLog) -> Cause | None:
@@ -80,7 +95,7 @@ def identify(final: str, chain: str, launch: LaunchLog) -> Cause | None:
 
 
 def _death_of_trace(trace: Trace, traces: Sequence[Trace], launch: LaunchLog) -> Death | None:
-    finals = [final for final in trace.finals if not NOISE.search(final)]
+    finals = [final for final in trace.finals if not is_noise(final)]
     if not finals:
         return None
     group = _same_error(trace, launch)

@@ -7,14 +7,23 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 
-from specpreflight.engines.logs.acceptance import mean, silent_fault
-from specpreflight.engines.logs.deaths import find_death, last_error
+from specpreflight.engines.logs.acceptance import is_falling, mean, mean_speed, silent_fault
+from specpreflight.engines.logs.deaths import UNKNOWN, find_death, last_error
 from specpreflight.engines.logs.launch_log import LaunchLog, Mark
 from specpreflight.engines.logs.lines import seconds_between
+from specpreflight.engines.logs.nccl_lines import not_as_asked
+from specpreflight.engines.logs.nearest import nearest
 from specpreflight.engines.logs.stages import stage_of
+from specpreflight.engines.logs.suspects import find_suspects
 from specpreflight.engines.logs.tracebacks import Trace
 from specpreflight.engines.logs.versions import releases_of_fields, releases_of_texts
-from specpreflight.models.diagnosis import Diagnosis, LoggedLaunch, ReleaseRange
+from specpreflight.models.diagnosis import (
+    Diagnosis,
+    LoggedLaunch,
+    NcclReport,
+    ReleaseRange,
+    Serving,
+)
 
 _DRAFT_ARGUMENTS: Final = {
     "num_steps": "speculative_num_steps",
@@ -59,15 +68,18 @@ def _judge_one(launch: LaunchLog) -> Diagnosis:
         rule = _refined_rule(cause, death.cause.rule, values)
     elif launch.step == "DIST" and _hangs(launch):
         cause, healthy = "L-NCCL-HANG", False
-    if missing := sorted(launch.started_ranks - launch.completed_ranks):
+        if (gap := _silence(launch)) is not None:
+            values["silent_seconds"] = gap
+    if missing := sorted(launch.nccl.started - launch.nccl.completed):
         values["ranks_without_init_complete"] = missing
         if len(missing) == 1:
             values["rank_without_init_complete"] = missing[0]
     nothing = 0.0 if launch.engine == "vllm" and (version.high or "").startswith("0.8.") else 1.0
     fault = silent_fault(length, len(launch.samples), nothing)
-    eagle3_draft = "eagle3" in str(values.get("draft_class")).lower()
-    if healthy and fault and eagle3_draft and values.get("algorithm") == "EAGLE":
-        rule = "algorithm-draft-mismatch"
+    serving = _serving_of(launch, values, nothing, fault)
+    if healthy and rule is None:
+        rule = next((one.rule for one in serving.suspects if one.seen), None)
+    environment = {**launch.environment, **launch.nccl.asked}
     return Diagnosis(
         engine=launch.engine,
         version=version,
@@ -86,7 +98,25 @@ def _judge_one(launch: LaunchLog) -> Diagnosis:
         launch=_launch_of(launch),
         first_line=launch.first_line,
         last_line=launch.last_line,
+        serving=serving,
+        memory=launch.memory,
+        nccl=NcclReport(launch.nccl.as_data(), tuple(not_as_asked(launch.nccl, environment))),
+        seconds_to_ready=_seconds(launch.first, launch.ready_time),
+        nearest=nearest(message) if cause == UNKNOWN.name and message and rule is None else (),
     )
+
+
+def _serving_of(
+    launch: LaunchLog, values: Mapping[str, Any], nothing: float, fault: str | None
+) -> Serving:
+    total, each = mean_speed(launch.speeds)
+    falls = is_falling([sample.length for sample in launch.samples], nothing)
+    suspects = (
+        find_suspects(launch.engine, values, launch.arguments, launch.warnings, is_falling=falls)
+        if fault or falls
+        else ()
+    )
+    return Serving(total, each, falls, tuple(suspects))
 
 
 def _seconds_to(where: Trace | Mark, launch: LaunchLog) -> float | None:
@@ -99,11 +129,19 @@ def _seconds_to(where: Trace | Mark, launch: LaunchLog) -> float | None:
 
 
 def _hangs(launch: LaunchLog) -> bool:
-    """Whether ranks never connected, and only others wrote afterwards, or a minute went by."""
-    if not launch.started_ranks - launch.completed_ranks:
-        return False
-    gap = _seconds(launch.last_outer_of_engine, launch.last_outer)
-    return launch.foreign_lines >= 3 or (gap is not None and gap >= 60)
+    """Whether ranks never connected: only others wrote afterwards, or minutes went by.
+
+    Where all of them say that they did, or NCCL says nothing, only time proves it.
+    """
+    gap = _silence(launch) or 0
+    if launch.nccl.started - launch.nccl.completed:
+        return launch.foreign_lines >= 3 or gap >= 60
+    return gap >= (60 if launch.nccl.started else 300)
+
+
+def _silence(launch: LaunchLog) -> float | None:
+    """Return the seconds from the engine's last line to the log's last, by the wrapper's clock."""
+    return _seconds(launch.last_outer_of_engine, launch.last_outer)
 
 
 def _seconds(start: datetime | None, end: datetime | None) -> float | None:
@@ -147,8 +185,13 @@ def _values_of_launch(launch: LaunchLog) -> dict[str, Any]:
         )
     if (quantization := launch.engine_config.get("quantization")) not in (None, "None"):
         values["target_quantization"] = quantization
-    if launch.nccl_error:
-        values |= last_error(launch.nccl_error)
+    nccl = launch.nccl
+    if nccl.asked:
+        values["set_by_environment"] = dict(nccl.asked)
+    if nccl.version:
+        values["nccl_version"] = nccl.version
+    if nccl.error:
+        values |= last_error(nccl.error)
     return values
 
 
@@ -163,7 +206,7 @@ def _launch_of(launch: LaunchLog) -> LoggedLaunch:
         target=target or launch.engine_config.get("model"),
         draft=draft,
         arguments=arguments,
-        environment=launch.environment,
+        environment={**launch.environment, **launch.nccl.asked},
         command=launch.command,
         complete=launch.complete,
     )

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from specpreflight.engines.logs.acceptance import Sample, Speed
+from specpreflight.engines.logs.nccl_lines import NcclLog
 from specpreflight.engines.logs.tracebacks import Before, TraceReader
 
 
@@ -48,6 +50,7 @@ class LaunchLog:
     progress: int = 0
     ready: bool = False
     ready_line: int = 0
+    ready_time: datetime | None = None
     served: int = 0
     processes: set[str] = field(default_factory=set)
     loads: Counter[str] = field(default_factory=Counter)
@@ -55,15 +58,16 @@ class LaunchLog:
     values: dict[str, Any] = field(default_factory=dict)
     environment: dict[str, str] = field(default_factory=dict)
     warnings: dict[str, str] = field(default_factory=dict)
-    nccl_error: str | None = None
-    started_ranks: set[int] = field(default_factory=set)
-    completed_ranks: set[int] = field(default_factory=set)
+    nccl: NcclLog = field(default_factory=NcclLog)
+    memory: dict[str, Any] = field(default_factory=dict)
     timed_out_ranks: set[str] = field(default_factory=set)
     assertion: str | None = None
     foreign_lines: int = 0
+    shut_down: bool = False
     tracebacks: TraceReader = field(default_factory=TraceReader)
     marks: list[Mark] = field(default_factory=list)
-    samples: list[tuple[float, float | None, int]] = field(default_factory=list)
+    samples: list[Sample] = field(default_factory=list)
+    speeds: list[Speed] = field(default_factory=list)
 
     @property
     def now(self) -> Before:

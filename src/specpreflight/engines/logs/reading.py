@@ -9,10 +9,12 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from specpreflight.engines.logs.acceptance import MOST_SAMPLES, read_samples
+from specpreflight.engines.logs.acceptance import MOST_SAMPLES, read_samples, read_speeds
 from specpreflight.engines.logs.arguments import read_arguments
-from specpreflight.engines.logs.launch_log import LaunchLog, Mark
+from specpreflight.engines.logs.launch_log import LaunchLog
 from specpreflight.engines.logs.lines import Line, Unwrap, read_line
+from specpreflight.engines.logs.marks import read_mark
+from specpreflight.engines.logs.nccl_lines import read_nccl, says_nothing
 from specpreflight.engines.logs.steps import read_step
 from specpreflight.engines.logs.versions import TEXTS
 
@@ -50,11 +52,23 @@ _TELLING_BESIDE: Final = (
     b"sglang serve",
     b"vllm serve",
     b"Killed",
+    b"Shutting down",
+    b"SIGTERM",
+    b"bind on address",
+    b"status=9/KILL",
+    b"with code 137",
 )
 _TELLING_LINE: Final = {
     engine: re.compile(b"|".join(map(re.escape, (*words, *_TELLING_BESIDE))))
     for engine, words in _TELLING.items()
 }
+_PERIODIC: Final = (
+    b"accept len: ",
+    b"SpecDecoding metrics:",
+    b"gen throughput (token/s): ",
+    b"Avg generation throughput: ",
+    b"Speculative metrics: ",
+)
 #: So many launches are read; of more, the last one only.
 _MOST_LAUNCHES: Final = 24
 _START_WORDS: Final = (b"server_args=", b"non-default args: ")
@@ -62,27 +76,14 @@ _START_WORDS: Final = (b"server_args=", b"non-default args: ")
 _BEFORE_START: Final = 4096
 #: Blocks of a launch that wait until the next one begins.
 _MOST_HELD: Final = 32
+#: How the log ends is read line by line, whatever its words: so many bytes.
+_END: Final = 1 << 16
 _COMMAND: Final = re.compile(
     r"^\++ (.*(?:sglang\.launch_server|sglang serve|vllm serve|vllm\.entry).*)"
 )
 _EXPORT: Final = re.compile(r"^\++ (?:export )?((?:NCCL|SGLANG|SGL|VLLM)_\w+)=(\S*)")
 _SECRET: Final = re.compile(r"KEY|TOKEN|SECRET|PASSWORD")
 _SERVER_ARGS: Final = re.compile(r"\bserver_args=(?:ServerArgs)?([({])")
-_NCCL_SET: Final = re.compile(r"NCCL INFO (NCCL_\w+) set by environment to (.+?)\.?$")
-_NCCL_INIT: Final = re.compile(r"\brank (\d+) nranks \d+ .*Init (START|COMPLETE)")
-_NCCL_TELLING: Final = re.compile(rb"set by environment|Init START|Init COMPLETE|NCCL version")
-_NCCL_VERSION: Final = re.compile(r"NCCL version (\d+\.\d+\.\d+)|is using nccl==(\d+\.\d+\.\d+)")
-_TIMEOUT: Final = re.compile(
-    r"Watchdog caught collective operation timeout: WorkNCCL\(.*?OpType=(\w+).*?"
-    r"Timeout\(ms\)=(\d+)"
-)
-_ARGPARSE: Final = re.compile(r"^[\w./-]+(?: serve)?: error: .+")
-_KILLED: Final = re.compile(
-    r"[Ee]xit ?code[:=]? ?-9\b|status=9/KILL|Out of memory: Killed process|^Killed$"
-)
-_DEAD: Final = re.compile(
-    r"Received sigquit from a child|SIGQUIT received\.|scheduler is dead\.|died unexpectedly"
-)
 _START_HOOKS: Final = ("Max running requests is reset", "Overlap scheduler is disabled because")
 
 
@@ -99,6 +100,7 @@ class LogReading:
         self._year = 2000
         self._held: list[bytes] = []
         self._reads_on = False
+        self._skipped = b""
         self.launches = [LaunchLog(1)]
 
     def read(self, block: bytes) -> None:
@@ -109,7 +111,18 @@ class LogReading:
             self._read_now(block)
 
     def finish(self) -> None:
-        """Read what was held back."""
+        """Read what was held back, and how the log ends."""
+        self._read_held()
+        launch, end = self.launches[-1], self._skipped[-_END:]
+        if end and launch.served:
+            lines = end.removesuffix(b"\n").split(b"\n")
+            self._number -= len(lines)
+            for raw in lines:
+                if not any(words in raw for words in _PERIODIC):
+                    self._read_raw(raw)
+                self._number += 1
+
+    def _read_held(self) -> None:
         held, self._held = self._held, []
         for block in held:
             self._read_now(block)
@@ -128,14 +141,16 @@ class LogReading:
         self._held.append(block)
         if len(self._held) >= _MOST_HELD:
             self._reads_on = True
-            self.finish()
+            self._read_held()
 
     def _read_now(self, block: bytes) -> None:
         launch = self.launches[-1]
         if launch.served and self._says_nothing(launch, block):
             self._sample(launch, block)
             self._number += block.count(b"\n")
+            self._skipped = block
         else:
+            self._skipped = b""
             for raw in block.removesuffix(b"\n").split(b"\n"):
                 self._read_raw(raw)
                 self._number += 1
@@ -151,16 +166,17 @@ class LogReading:
         most = MOST_SAMPLES - len(launch.samples)
         found = read_samples(block, max(most, 4))
         launch.samples.extend(found)
+        launch.speeds.extend(read_speeds(block, max(MOST_SAMPLES - len(launch.speeds), 4)))
         if found or b"200 OK" in block:
             launch.served += 10
 
     def _read_raw(self, raw: bytes) -> None:
         launch = self.launches[-1]
-        if b"accept len: " in raw or b"SpecDecoding metrics:" in raw:
+        if any(words in raw for words in _PERIODIC):
             self._sample(launch, raw)
             self._note_serving(launch, raw)
             return
-        if b" NCCL INFO " in raw and not _NCCL_TELLING.search(raw):
+        if b" NCCL INFO " in raw and says_nothing(raw):
             return
         telling = _TELLING_LINE[launch.engine or "sglang"]
         if launch.served and not launch.tracebacks.is_open and not telling.search(raw):
@@ -169,7 +185,7 @@ class LogReading:
             self._read_line(line)
 
     def _note_serving(self, launch: LaunchLog, raw: bytes) -> None:
-        engine = "sglang" if b"accept len: " in raw else "vllm"
+        engine = "sglang" if b"gen throughput" in raw or b"accept len: " in raw else "vllm"
         launch.engines[engine] += 1
         launch.step, launch.ready = "READY", True
         if engine == "sglang":
@@ -192,8 +208,8 @@ class LogReading:
             return
         self._read_start(launch, line)
         read_step(launch, line)
-        _read_nccl(launch, line.text)
-        _read_death(launch, line)
+        read_nccl(launch.nccl, line.text)
+        read_mark(launch, line)
         if line.engine == "sglang" or launch.engine == "sglang":
             launch.texts.update(words for words in TEXTS if words in line.text)
 
@@ -252,43 +268,3 @@ class LogReading:
         elif "LLM engine (v" in text and " with config: " in text:
             launch.engine_config = read_arguments("(" + text.partition(" with config: ")[2])[0]
             launch.engines["vllm"] += 1
-
-
-def _read_nccl(launch: LaunchLog, text: str) -> None:
-    if "NCCL" not in text and "nccl==" not in text:
-        return
-    if match := _NCCL_SET.search(text):
-        launch.environment[match[1]] = match[2]
-        launch.values.setdefault("set_by_environment", {})[match[1]] = match[2]
-    elif match := _NCCL_INIT.search(text):
-        ranks = launch.started_ranks if match[2] == "START" else launch.completed_ranks
-        ranks.add(int(match[1]))
-    elif match := _NCCL_VERSION.search(text):
-        launch.values["nccl_version"] = match[1] or match[2]
-    elif "NCCL WARN " in text:
-        launch.nccl_error = text.partition("NCCL WARN ")[2]
-
-
-def _read_death(launch: LaunchLog, line: Line) -> None:
-    text = line.text
-    if "ssertion `" in text:
-        launch.assertion = launch.assertion or text
-    cause, values = None, {}
-    if "atchdog caught" in text and (match := _TIMEOUT.search(text)):
-        launch.timed_out_ranks.add(line.process or text[:12])
-        cause, values = "L-DIST-TIMEOUT", {"op": match[1], "timeout_ms": int(match[2])}
-    elif "atchdog timeout (self.watchdog_timeout=" in text and "self.soft=True" not in text:
-        cause = "L-RUN-WATCHDOG"
-    elif _KILLED.search(text):
-        cause = "L-MEM-KILL"
-    elif line.engine is None and _ARGPARSE.match(text):
-        cause = "ARGPARSE"
-        launch.engines["vllm" if "vllm" in text or "api_server" in text else "sglang"] += 1
-    elif _DEAD.search(text):
-        cause = "L-UNKNOWN"
-    elif "Do you wish to run the custom code? [y/N]" in text:
-        cause = "PROMPT"
-    if cause and len(launch.marks) < 64:
-        launch.marks.append(
-            Mark(cause, text, line.number, line.time, line.outer, launch.now, dict(values))
-        )

@@ -11,6 +11,8 @@ from typing import Final
 
 from specpreflight.engines.logs.launch_log import LaunchLog
 from specpreflight.engines.logs.lines import Line
+from specpreflight.engines.logs.memory_lines import read_memory, read_vllm_memory
+from specpreflight.engines.logs.overlooked import OVERLOOKED
 
 _LOADED: Final = re.compile(r"type=(\w+)")
 _CONTEXT: Final = re.compile(
@@ -35,20 +37,6 @@ _VLLM_STEPS: Final = (
     ("Graph capturing finished", "TGR"),
     ("init engine (profile", "WARM"),
 )
-#: Lines that are easily overlooked: what stands in them → a name.
-WARNINGS: Final = {
-    "Overriding the draft model's max_position_embeddings": "draft-context-overridden",
-    "speculative_num_draft_tokens is adjusted": "draft-tokens-adjusted",
-    "Max running requests is reset to 48": "running-requests-reset",
-    "Overlap scheduler is disabled": "overlap-disabled",
-    "Mixed chunked prefill is disabled": "mixed-chunk-disabled",
-    "Overriding draft model max": "draft-length-overridden",
-    "which may result in lower acceptance rate": "mtp-layer-run-again",
-    "Async scheduling not supported": "async-scheduling-off",
-    "Performance might be sub-optimal": "kernel-config-missing",
-    "KV cache pool is full": "requests-retracted",
-    "Custom allreduce is disabled": "custom-allreduce-off",
-}
 
 
 def read_step(launch: LaunchLog, line: Line) -> None:
@@ -61,7 +49,7 @@ def read_step(launch: LaunchLog, line: Line) -> None:
 
 def _read(launch: LaunchLog, line: Line) -> None:
     text = line.text
-    for words, name in WARNINGS.items():
+    for words, name in OVERLOOKED.items():
         if words in text:
             launch.warnings.setdefault(name, text[:300])
     if match := _SHARDS.search(text):
@@ -89,6 +77,8 @@ def _read_context_warning(launch: LaunchLog, text: str, match: re.Match[str]) ->
 
 def _read_sglang(launch: LaunchLog, line: Line) -> None:
     text, process = line.text, line.process
+    drafts = launch.pools[process] > 1 or launch.step in {"DW", "DKV", "DGR"}
+    read_memory(launch.memory, text, which="draft" if drafts else "target")
     if text.startswith("Init torch distributed begin"):
         if not launch.loads:
             launch.step = "DIST"
@@ -115,9 +105,11 @@ def _read_sglang(launch: LaunchLog, line: Line) -> None:
         launch.step = "WARM"
     elif "The server is fired up" in text:
         launch.step, launch.ready, launch.ready_line = "READY", True, line.number
+        launch.ready_time = launch.last
 
 
 def _read_vllm(launch: LaunchLog, text: str) -> None:
+    read_vllm_memory(launch.memory, text)
     if match := _VLLM_RELEASE.search(text):
         launch.release = match[1]
     if text.startswith("Loading weights took"):
@@ -131,6 +123,7 @@ def _read_vllm(launch: LaunchLog, text: str) -> None:
         launch.values[which] = int(text.split()[-1])
     if "Application startup complete" in text:
         launch.step, launch.ready = "READY", True
+        launch.ready_time = launch.last
         return
     for words, step in _VLLM_STEPS:
         if words in text:

@@ -19,7 +19,7 @@ from specpreflight.engines.logs.causes.surroundings import SURROUNDINGS
 from specpreflight.engines.logs.causes.unnamed import UNNAMED
 from specpreflight.engines.logs.causes.weights import WEIGHTS
 
-__all__ = ["CAUSES", "NOISE", "UNNAMED", "Cause"]
+__all__ = ["CAUSES", "UNNAMED", "Cause", "is_noise"]
 
 CAUSES: Final[tuple[Cause, ...]] = (
     *CONFIGS,
@@ -30,11 +30,15 @@ CAUSES: Final[tuple[Cause, ...]] = (
     *SURROUNDINGS,
 )
 
-#: What survivors print, and what wraps a cause: never the cause itself.
-NOISE: Final = re.compile(
+_NOISE: Final = re.compile(
     r"Connection reset by peer|Connection closed by peer|Broken ?pipe|recvValue failed|"
     r"sendBytes failed|EOFError|ncclRemoteError|could finish the model loading, but there are "
     r"other ranks|Initialization failed\.|scheduler died during initialization|"
     r"Engine core initialization failed|WorkerProc initialization failed|died unexpectedly|"
     r"EngineDeadError|CancelledError|KeyboardInterrupt|SystemExit|See stack trace"
 )
+
+
+def is_noise(final: str) -> bool:
+    """Whether a message is what survivors print, or what wraps a cause: never the cause itself."""
+    return bool(_NOISE.search("\n".join(final.split("\n", 2)[:2])))
