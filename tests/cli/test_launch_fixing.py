@@ -52,7 +52,8 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Callable[..., LaunchFix | None]:
             unsafe=False, policy=None, select=(), launch_file=None if file is None else str(file)
         )
         vars(options).update(changed)
-        return plan_launch_fix([LAUNCH], options)  # type: ignore[arg-type]
+        report: Any = SimpleNamespace(findings=rules(LAUNCH))
+        return plan_launch_fix([LAUNCH], [report], options)  # type: ignore[arg-type]
 
     return plan
 

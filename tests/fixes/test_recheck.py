@@ -27,7 +27,7 @@ def run(value: int, rules: Rules) -> bytes:
     def check(documents: Sequence[Document]) -> list[Finding]:
         return [found for document in documents for found in rules(document)]
 
-    plans = converge([config(value)], check, plan_fixes)
+    plans = converge([config(value)], check([config(value)]), check, plan_fixes)
     return plans[0].new_data if plans else b""
 
 
@@ -87,7 +87,9 @@ def test_the_plan_goes_from_the_first_bytes_to_the_last() -> None:
         return [raise_to(document, document.get("/a") + 1)] if document.get("/a") < 3 else []
 
     original = config(1)
-    (plan,) = converge([original], lambda documents: steps(documents[0]), plan_fixes)
+    (plan,) = converge(
+        [original], steps(original), lambda documents: steps(documents[0]), plan_fixes
+    )
     assert plan.document is original
     assert [edit.after for edit in plan.edits] == [2, 3]
     assert plan.rules == ("too-small",)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import click
 
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from specpreflight.cli.check import Options
     from specpreflight.models.report import Report
 
+#: The exit code of a run that Ctrl-C ended.
+INTERRUPTED: Final = 130
+
 
 def fix_launches(launches: Sequence[Launch], options: Options) -> int:
     """Fix what the launches share, as the options say, and return the exit code.
@@ -35,17 +38,17 @@ def fix_launches(launches: Sequence[Launch], options: Options) -> int:
     `--diff` writes the diff to stdout and the report to stderr. `--fix` writes the files and
     reports on the state after that.
     """
-    from specpreflight.cli.check import exit_code, write_reports
+    from specpreflight.cli.check import exit_code, worst_of, write_reports
 
     before = [check(launch, policy=options.policy) for launch in launches]
     try:
-        plans = plan_for(launches, options)
-        after = [with_documents(launch, [plan.edited for plan in plans]) for launch in launches]
-        launch_fix = plan_launch_fix(after, options)
+        plans, after = plan_for(launches, before, options)
+        edited = _edited(launches, plans)
+        launch_fix = plan_launch_fix(edited, after, options)
     except FixRefused as refused:
-        click.echo(f"specpreflight: {refused.message}\n  {refused.hint}", err=True)
+        report_error(refused)
         write_reports(before, options)
-        return 0 if options.action == "diff" else max(1, exit_code(before, options))
+        return 0 if options.action == "diff" else worst_of(1, exit_code(before, options))
     if options.action == "diff":
         write_reports(before, options, to_stderr=True)
         launch_diff = b"" if launch_fix is None else launch_fix.diff()
@@ -56,20 +59,33 @@ def fix_launches(launches: Sequence[Launch], options: Options) -> int:
         propose(plans, before)
         write_reports(before, options)
         return exit_code(before, options)
-    failed = _write(plans, options)
-    if failed:
-        return failed
-    if launch_fix is not None:
-        _say_fixed(launch_fix.write())
-        after = list(launch_fix.launches)
-    reports = [check(launch, policy=options.policy) for launch in after]
-    write_reports(reports, options)
-    report_idle(reports, options.policy)
-    return exit_code(reports, options)
+    written = _write(plans, options)
+    if written.code == INTERRUPTED:
+        return written.code
+    if written.code:
+        edited = _edited(launches, [plan for plan in plans if plan.document.name in written.names])
+    elif launch_fix is not None:
+        say_fixed(launch_fix.write())
+        edited = list(launch_fix.launches)
+    if written.code or launch_fix is not None:
+        after = [check(launch, policy=options.policy) for launch in edited]
+    write_reports(after, options)
+    report_idle(after, options.policy)
+    return worst_of(written.code, exit_code(after, options))
 
 
-def plan_for(launches: Sequence[Launch], options: Options) -> tuple[FilePlan, ...]:
+def plan_for(
+    launches: Sequence[Launch], before: Sequence[Report], options: Options
+) -> tuple[tuple[FilePlan, ...], Sequence[Report]]:
     """Plan the fixes of all launches together, checked on the edited bytes.
+
+    Args:
+        launches: what shares the files to be fixed.
+        before: the report on each.
+        options: which fixes are wanted.
+
+    Returns:
+        A plan for each file that changes, and the reports on the launches with the edited files.
 
     Raises:
         FixConflict: two remedies contradict each other.
@@ -81,16 +97,29 @@ def plan_for(launches: Sequence[Launch], options: Options) -> tuple[FilePlan, ..
         from specpreflight.cli.interactive import terminal_chooser
 
         choose = terminal_chooser(applicability).choose
+    reports = before
 
     def check_edited(documents: Sequence[Document]) -> list[Finding]:
+        nonlocal reports
         edited = (with_documents(launch, documents) for launch in launches)
-        return [one for launch in edited for one in check(launch, policy=options.policy).findings]
+        reports = [check(launch, policy=options.policy) for launch in edited]
+        return _findings(reports)
 
     def plan(findings: Sequence[Finding], documents: Sequence[Document]) -> tuple[FilePlan, ...]:
         chosen = [one for one in findings if not options.select or one.rule in options.select]
         return plan_fixes(choose(chosen), documents, applicability)
 
-    return converge(_documents(launches), check_edited, plan)
+    plans = converge(_documents(launches), _findings(before), check_edited, plan)
+    return plans, reports
+
+
+def _findings(reports: Sequence[Report]) -> list[Finding]:
+    return [finding for report in reports for finding in report.findings]
+
+
+def _edited(launches: Sequence[Launch], plans: Sequence[FilePlan]) -> list[Launch]:
+    documents = [plan.edited for plan in plans]
+    return [with_documents(launch, documents) for launch in launches]
 
 
 def with_documents(launch: Launch, documents: Sequence[Document]) -> Launch:
@@ -125,23 +154,42 @@ def _documents(launches: Sequence[Launch]) -> list[Document]:
     return list(documents.values())
 
 
-def _write(plans: Sequence[FilePlan], options: Options) -> int:
-    """Write the plans, saying on stderr what was done; return 0, 4 (failed) or 130 (Ctrl-C)."""
-    if options.copy_to is not None:
-        for plan in plans:
-            click.echo(f"fixed copy: {copy_fixed(plan, Path(options.copy_to))}", err=True)
-        return 0
+class Written(NamedTuple):
+    """The files that were written, by name, and 0, 4 (some were not) or 130 (Ctrl-C)."""
+
+    names: frozenset[str]
+    code: int
+
+
+def write_plans(
+    plans: Sequence[FilePlan], options: Options, progress: Callable[[Applied], None]
+) -> Written:
+    """Write the plans, saying on stderr what was not written."""
     try:
-        apply_plans(plans, sync=not options.no_fsync, progress=_say_fixed)
+        applied = apply_plans(plans, sync=not options.no_fsync, progress=progress)
     except FixesIncomplete as incomplete:
         for failure in incomplete.failures:
             report_error(failure)
-        return InputError.exit_code
+        return Written(frozenset(one.name for one in incomplete.applied), InputError.exit_code)
     except FixesInterrupted as interrupted:
         for name in interrupted.untouched:
             click.echo(f"not fixed: {name}", err=True)
-        return 130
-    return 0
+        return Written(frozenset(one.name for one in interrupted.applied), INTERRUPTED)
+    return Written(frozenset(one.name for one in applied), 0)
+
+
+def _write(plans: Sequence[FilePlan], options: Options) -> Written:
+    if options.copy_to is None:
+        return write_plans(plans, options, say_fixed)
+    if len(plans) > 1:
+        names = " and ".join(plan.document.name for plan in plans)
+        raise UsageError(
+            f"--copy-to makes one checkpoint, and {names} need fixes",
+            hint="copy one of them with --select-fix RULE",
+        )
+    for plan in plans:
+        click.echo(f"fixed copy: {copy_fixed(plan, Path(options.copy_to))}", err=True)
+    return Written(frozenset(plan.document.name for plan in plans), 0)
 
 
 def propose(plans: Sequence[FilePlan], reports: Sequence[Report]) -> None:
@@ -168,7 +216,8 @@ def propose(plans: Sequence[FilePlan], reports: Sequence[Report]) -> None:
         click.echo(f"opened {url} ({', '.join(plan.rules)})", err=True)
 
 
-def _say_fixed(applied: Applied) -> None:
+def say_fixed(applied: Applied) -> None:
+    """Say on stderr which file was fixed, and what the user should know of it."""
     rules = ", ".join(applied.rules)
     click.echo(f"fixed {applied.name} ({rules}); `specpreflight undo` takes it back", err=True)
     for note in applied.notes:

@@ -24,6 +24,7 @@ from specpreflight.storage import LOCAL
 
 if TYPE_CHECKING:
     from specpreflight.cli.check import Options
+    from specpreflight.models.report import Report
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +48,10 @@ class LaunchFix:
         return apply_change(place, name, self.before, self.after, self.rules)
 
 
-def plan_launch_fix(launches: Sequence[Launch], options: Options) -> LaunchFix | None:
-    """Plan what the findings call for in the launch file, or say on stderr what to add by hand.
+def plan_launch_fix(
+    launches: Sequence[Launch], reports: Sequence[Report], options: Options
+) -> LaunchFix | None:
+    """Plan what the reports call for in the launch file, or say on stderr what to add by hand.
 
     Raises:
         UsageError: the findings contradict each other, or the file has no place for it.
@@ -56,7 +59,7 @@ def plan_launch_fix(launches: Sequence[Launch], options: Options) -> LaunchFix |
         FixRefused: the result would have a new error.
     """
     applicability = ("safe", "unsafe") if options.unsafe else ("safe",)
-    findings = [one for launch in launches for one in check(launch, policy=options.policy).findings]
+    findings = [one for report in reports for one in report.findings]
     chosen = [one for one in findings if not options.select or one.rule in options.select]
     change = launch_change(chosen, applicability)
     if change == LaunchChange():

@@ -24,13 +24,19 @@ class FixRefused(SpecpreflightError):
 
 
 def converge(
-    documents: Sequence[Document], check: Check, plan: Plan, *, rounds: int = ROUNDS
+    documents: Sequence[Document],
+    before: Sequence[Finding],
+    check: Check,
+    plan: Plan,
+    *,
+    rounds: int = ROUNDS,
 ) -> tuple[FilePlan, ...]:
     """Plan fixes, check the result, and plan again until there is nothing more to fix.
 
     Args:
         documents: the files as they were read.
-        check: runs the rules on a launch whose files hold these documents.
+        before: what the rules found in them.
+        check: runs the rules on a launch whose files hold other documents.
         plan: makes plans of findings and the documents that they are about.
         rounds: how many times fixes may bring further fixes.
 
@@ -42,7 +48,7 @@ def converge(
             wants changes.
     """
     current = list(documents)
-    before = findings = check(current)
+    findings = before
     edits: dict[str, list[Edit]] = {}
     rules: dict[str, dict[str, None]] = {}
     for _ in range(rounds):
