@@ -53,9 +53,9 @@ def compare_launches(
         # What the launch at hand does not show, since its weights are not, can't be tried.
         shown = compare_reports(before.report, predict(launch))
         seen = {key: deltas[key] for key in deltas if key in shown}
-        found = _attribute(before.report, changes, seen, launch, predict)
+        found = _attribute(before.report, after.report, changes, seen, launch, predict)
     explained = [
-        replace(change, consequences=_in_order(deltas[key] for key in found.get(at, ())))
+        replace(change, consequences=in_order(deltas[key] for key in found.get(at, ())))
         for at, change in enumerate(changes)
     ]
     known = {key for keys in found.values() for key in keys}
@@ -65,12 +65,13 @@ def compare_launches(
         changes=tuple(sorted(explained, key=_weight)),
         before_verdict=before.report.verdict,
         after_verdict=after.report.verdict,
-        together=_in_order(consequence for key, consequence in deltas.items() if key not in known),
+        together=in_order(consequence for key, consequence in deltas.items() if key not in known),
     )
 
 
 def _attribute(
     before: Report,
+    after: Report,
     changes: Sequence[Change],
     deltas: Mapping[Hashable, Consequence],
     launch: Launch,
@@ -80,7 +81,7 @@ def _attribute(
     paths = {change.before for change in changes if change.name == "path"} | {
         change.after for change in changes if change.name == "path"
     }
-    found: dict[int, list[Hashable]] = _named_by_settings(changes, deltas)
+    found: dict[int, list[Hashable]] = _named_by_settings(before, after, changes, deltas)
     known = {key for keys in found.values() for key in keys}
     left = _MOST
     for _, group in groupby(enumerate(changes), key=lambda item: item[1].part):
@@ -102,14 +103,18 @@ def _attribute(
 
 
 def _named_by_settings(
-    changes: Sequence[Change], deltas: Mapping[Hashable, Consequence]
+    before: Report,
+    after: Report,
+    changes: Sequence[Change],
+    deltas: Mapping[Hashable, Consequence],
 ) -> dict[int, list[Hashable]]:
     """Return the settings whose reason names the flag that changed: there is nothing to try."""
     found: dict[int, list[Hashable]] = {}
     for at, change in enumerate(changes):
-        for key, consequence in deltas.items():
-            if consequence.rule is None and f"({change.name} given)" in consequence.text:
-                found.setdefault(at, []).append(key)
+        for name, setting in after.resolved.items():
+            reasons = {setting.reason, before.resolved.get(name, setting).reason}
+            if f"{change.name} given" in reasons and ("setting", name) in deltas:
+                found.setdefault(at, []).append(("setting", name))
     return found
 
 
@@ -135,7 +140,7 @@ def _undone(
 _EFFECTS: Final = ("worse", "better", "other")
 
 
-def _in_order(consequences: Iterable[Consequence]) -> tuple[Consequence, ...]:
+def in_order(consequences: Iterable[Consequence]) -> tuple[Consequence, ...]:
     """Return consequences, worse ones first; what rules say before settings."""
     return tuple(
         sorted(consequences, key=lambda one: (_EFFECTS.index(one.effect), one.rule is None))

@@ -112,7 +112,7 @@ def _compare_settings(
     before: Mapping[str, ResolvedValue], after: Mapping[str, ResolvedValue]
 ) -> Iterator[tuple[Hashable, Consequence]]:
     """Yield the settings that both know; one that an engine never came to is no consequence."""
-    for name in before.keys() & after.keys():
+    for name in (name for name in before if name in after):
         old, new = before[name], after[name]
         if _plain(old.value) != _plain(new.value):
             text = f"{name} {show(old.value)} → {show(new.value)} ({new.reason})"

@@ -28,7 +28,8 @@ _COMMANDS = {
     "diagnose": ("diagnose", "Say why a server died, or accepts nothing, from its log."),
     "compare": ("compare", "Show what differs between two checkpoints, launches or logs."),
     "record": ("record", "Write down a launch that works, to compare others with."),
-    "engines": ("engines", "List the engine releases that are known."),
+    "upgrade-check": ("upgrade_check", "Say what another release would make of a launch."),
+    "engines": ("engines", "List the engine releases that are known, and what changed."),
     "rules": ("rules", "List all rules."),
     "explain": ("explain", "Print a rule's page, or what each engine makes of a pair."),
 }
@@ -51,7 +52,7 @@ class LazyGroup(click.Group):
         if cmd_name not in _COMMANDS:
             return None
         module = import_module(f"specpreflight.cli.{_COMMANDS[cmd_name][0]}")
-        command: click.Command = getattr(module, cmd_name)
+        command: click.Command = getattr(module, cmd_name.replace("-", "_"))
         return command
 
     def resolve_command(

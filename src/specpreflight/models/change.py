@@ -9,6 +9,7 @@ from typing import Any, Literal
 #: of checkpoints without a launch, `log` is what two logs tell, the rest of two releases as well.
 Part = Literal[
     "engine",
+    "requirements",
     "behaviour",
     "flags",
     "environment",
@@ -19,8 +20,11 @@ Part = Literal[
     "tensors",
     "files",
     "libraries",
-    "architectures",
+    "speculative keys",
     "variables",
+    "architectures",
+    "drafts",
+    "configs",
     "log",
 ]
 

@@ -33,3 +33,26 @@ class Comparison:
     together: tuple[Consequence, ...] = ()
     same: tuple[tuple[Part, str, Any], ...] = ()
     format_version: str = FORMAT_VERSION
+
+
+@dataclass(frozen=True, slots=True)
+class Culprit:
+    """The first commit of an engine where a launch gets another verdict than before.
+
+    Attributes:
+        sha: its name.
+        date: the day it was authored (ISO).
+        subject: the first line of its message.
+        comparison: the launch at the commit before it and there, and what the source answers
+            otherwise.
+        crossed: the two releases, where what is known of a release beside its source changes at
+            this commit too.
+        tried: how many commits were read.
+    """
+
+    sha: str
+    date: str
+    subject: str
+    comparison: Comparison
+    crossed: tuple[str, str] | None
+    tried: int

@@ -15,7 +15,8 @@ from specpreflight.reports.json import plain_data
 from specpreflight.reports.text import Line, Piece
 
 _MARKS: Final = {"worse": "error", "better": "good", "other": "dim"}
-_ORDER: Final = get_args(Part)
+#: The parts in the order in which they are listed.
+PARTS: Final = get_args(Part)
 #: Columns of the names in a table; a longer one has its values on lines of their own.
 _NAMES: Final = 36
 
@@ -93,7 +94,7 @@ def lay_out_comparison(comparison: Comparison, width: int) -> Iterator[Line]:
     if not rows:
         yield ()
         yield (Piece("no difference", "strong"),)
-    rows.sort(key=lambda change: _ORDER.index(change.part))
+    rows.sort(key=lambda change: PARTS.index(change.part))
     for part, members in groupby(rows, key=lambda change: change.part):
         yield ()
         yield from _part(part, list(members), width)

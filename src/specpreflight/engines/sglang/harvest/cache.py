@@ -66,6 +66,13 @@ def keep_facts(root: Path, seen: Iterable[Path], facts: Facts) -> None:
         Path(scratch.name).replace(place)
 
 
+def forget_facts(root: Path) -> None:
+    """Drop what is kept of a tree that goes away itself."""
+    _READ.pop(root, None)
+    with contextlib.suppress(OSError):
+        _entry(root).unlink()
+
+
 def _entry(root: Path) -> Path:
     name = hashlib.sha256(str(root.resolve()).encode()).hexdigest()[:24]
     return cache_folder() / "sglang" / f"{name}.json"
