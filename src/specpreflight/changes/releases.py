@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
+from specpreflight.changes.differences import json_object
 from specpreflight.engines.base import Facts
 from specpreflight.models.change import Change, Part
 from specpreflight.models.finding import MISSING
@@ -95,6 +96,7 @@ def touches(launch: Launch, *predictions: Resolved) -> Callable[[Change], bool]:
     """
     given = {f"--{name.partition('.')[0]}" for name in launch.flags}
     classes = set(_classes(launch, predictions))
+    keys = json_object(launch.flags.get("speculative-config")) or {}
     algorithms = {one.value("algorithm") or one.value("method") for one in predictions}
 
     def answer(change: Change) -> bool:
@@ -116,8 +118,10 @@ def touches(launch: Launch, *predictions: Resolved) -> Callable[[Change], bool]:
                 )
             case "behaviour":
                 return _behaves(name, algorithms, classes)
+            case "speculative keys":
+                return name in keys
             case _:
-                return bool(algorithms - {None})
+                return True
 
     return answer
 

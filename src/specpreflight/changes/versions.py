@@ -21,8 +21,8 @@ from specpreflight.models.report import Report
 class Upgrade:
     """A launch before and after a change of the engine.
 
-    `comparison` lists what follows and the facts that touch the launch; `to_do` are the findings
-    of the second version that the first does not have, or not as bad.
+    `comparison` lists what follows and the facts that touch the launch; `to_do` are the errors of
+    the second version, and the warnings that the first does not have.
     """
 
     comparison: Comparison
@@ -56,7 +56,7 @@ def compare_on_versions(before: Launch, after: Launch) -> Upgrade:
             after_verdict=reports[1].verdict,
         ),
         *reports,
-        to_do=tuple(_worse(*reports)),
+        to_do=tuple(_to_do(*reports)),
     )
 
 
@@ -65,16 +65,10 @@ def name_of(engine: EngineVersion) -> str:
     return f"{engine.name} {engine.version}" if engine.path is None else engine.path
 
 
-def _worse(before: Report, after: Report) -> Iterator[Finding]:
-    """Yield the findings that count and that the first report has not, or not as bad."""
-    order = list(Severity)
-    known = {
-        (one.rule, one.fingerprint): order.index(one.severity or Severity.NOTE)
-        for one in before.findings
-    }
+def _to_do(before: Report, after: Report) -> Iterator[Finding]:
+    """Yield what stands against the second version, not the warnings that one lives with."""
+    known = {(one.rule, one.message) for one in before.findings}
     for finding in after.findings:
-        severity = order.index(finding.severity or Severity.NOTE)
-        if severity < min(
-            known.get((finding.rule, finding.fingerprint), len(order)), order.index(Severity.NOTE)
-        ):
+        is_new = (finding.rule, finding.message) not in known
+        if finding.severity is Severity.ERROR or (finding.severity is Severity.WARNING and is_new):
             yield finding

@@ -137,11 +137,17 @@ def _engines(options: Options, command: Command | None) -> list[EngineVersion]:
     if options.engines:
         return [identify_engine(engine) for engine in options.engines]
     if command is None or command.engine is None:
-        return [identify_engine("sglang")]
+        return [_undetermined("sglang", options)]
     if command.engine_version is None:
-        return [identify_engine(command.engine)]
+        return [_undetermined(command.engine, options)]
     named = identify_engine(f"{command.engine}@{command.engine_version}")
     return [replace(named, determined_by=f"image {command.image}")]
+
+
+def _undetermined(name: str, options: Options) -> EngineVersion:
+    """Return the version of an engine that nothing names: the recorded one, else the newest."""
+    recorded = options.assumed
+    return recorded if recorded and recorded.name == name else identify_engine(name)
 
 
 def _facts(options: Options, command: Command | None, engine: EngineVersion) -> dict[str, Any]:

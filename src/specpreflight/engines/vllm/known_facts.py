@@ -13,6 +13,14 @@ from specpreflight.engines.vllm.variables import known_variables
 #: Named list of a release → what it is.
 _CONSTANTS: Mapping[str, str] = {
     "mtp_model_types": "the model types that are drafts for multi-token prediction",
+    "eagle_methods": "the methods whose drafts take the target's hidden states",
+    "cache_only_rope_types": "the kinds of RoPE whose table alone depends on the length",
+    "quantization_methods": "the quantisation methods that it knows",
+    "deprecated_quantization": "the quantisation methods that need a flag to be allowed",
+    "attention_backends": "the attention backends that it has",
+    "speculators_types": "the kinds of draft that a config of `speculators` may state",
+    "v2_runner_architectures": "the architectures for which model runner V2 is the default",
+    "aux_hidden_states_targets": "the model types that give hidden states to EAGLE-3 drafts",
 }
 
 
@@ -21,7 +29,7 @@ def known_facts(knowledge: Knowledge) -> Facts:
     return {
         "requirements": {"transformers": {"version": knowledge.transformers}},
         "behaviour": {
-            name: {"value": list(found), "about": _CONSTANTS.get(name, name.replace("_", " "))}
+            name: {"value": list(found), "about": _CONSTANTS.get(name, "")}
             for name in sorted(read_data("constants"))
             if (found := knowledge.constant(name))
         },
