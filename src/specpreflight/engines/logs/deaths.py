@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
@@ -20,6 +20,7 @@ from specpreflight.engines.logs.stages import DRAFT_FRAMES
 from specpreflight.engines.logs.tracebacks import Trace
 
 UNKNOWN: Final = Cause("L-UNKNOWN", re.compile(""))
+_MOE: Final = next(cause for cause in CAUSES if cause.name == "L-W-MOE")
 _SECRET_FLAG: Final = re.compile(r"(--[\w-]*(?:keys?|token|secret|password)[ =])\S+")
 _PREFERRED: Final = frozenset({"L-CFG-MODELTYPE", "L-MEM-GRAPH"})
 #: What a rank says that lost another one.
@@ -103,6 +104,8 @@ def _death_of_trace(trace: Trace, traces: Sequence[Trace], launch: LaunchLog) ->
     named = [(cause, final) for final in finals if (cause := identify(final, chain, launch))]
     cause, final = _choose(named) if named else (UNKNOWN, finals[0])
     values = _captures(cause, final, launch)
+    if _is_packed(cause, values, chain):
+        cause = _MOE
     processes = {other.process for other in group if other.process}
     values["ranks"] = max(len(processes), 1)
     values["which"] = values["where"] = "draft" if DRAFT_FRAMES.search(chain) else "target"
@@ -155,6 +158,12 @@ def _priority(trace: Trace, launch: LaunchLog) -> int:
             return 0
         return 1 if trace.process.startswith(order[2]) else 2
     return 0 if trace.fatal else 1
+
+
+def _is_packed(cause: Cause, values: Mapping[str, Any], chain: str) -> bool:
+    """Whether a size differs because two fp4 values are packed into a byte, while loading."""
+    a, b = values.get("a"), values.get("b")
+    return cause.name == "L-SHAPE-AUX" and a == 2 * (b or 0) and ":forward" not in chain
 
 
 def _alike(final: str) -> str:

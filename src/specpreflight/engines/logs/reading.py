@@ -209,6 +209,8 @@ class LogReading:
         self._read_start(launch, line)
         read_step(launch, line)
         read_nccl(launch.nccl, line.text)
+        if launch.nccl.started and launch.step in {None, "CFG"}:
+            launch.step = "DIST"
         read_mark(launch, line)
         if line.engine == "sglang" or launch.engine == "sglang":
             launch.texts.update(words for words in TEXTS if words in line.text)

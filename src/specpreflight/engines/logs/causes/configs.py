@@ -65,6 +65,14 @@ CONFIGS: Final[tuple[Cause, ...]] = (
         "model-type-unknown",
     ),
     cause(
+        "L-CFG-MODELTYPE",
+        r"KeyError(?:: '(?P<model_type>[^']+)')?",
+        "CFG|DCFG",
+        "model-type-unknown",
+        None,
+        r"CONFIG_MAPPING|configuration_auto\.py:__getitem__",
+    ),
+    cause(
         "L-CFG-TRUST",
         r"The repository (?P<repository>\S+) contains custom code which must be executed|"
         r"Loading (?P<repository_>\S+) requires you to execute the configuration file|"
@@ -108,14 +116,14 @@ CONFIGS: Final[tuple[Cause, ...]] = (
     cause(
         "L-CFG-ARCH-VL",
         r"Model architectures (?P<architectures>\[[^\]]*\]) (?:are not supported|"
-        r"failed to be inspected)",
+        r"failed to be inspected)|'(?P<architecture>\w+)' is not a registered model",
         "CFG",
         "architecture-unknown",
         "vllm",
     ),
     cause(
         "L-CFG-ARCH-HF",
-        r"Cannot find model module\. '(?P<architecture>\w+)' is not a registered model|"
+        r"'(?P<architecture>\w+)' is not a registered model|"
         r"(?P<architecture_>\w+) has no SGlang implementation",
         "TW|DW",
         "architecture-unknown",
@@ -123,8 +131,7 @@ CONFIGS: Final[tuple[Cause, ...]] = (
     ),
     cause(
         "L-CFG-E3TYPE",
-        r"Eagle3 is only supported for .* models\. Got "
-        r"self\.target_model_config\.hf_text_config\.model_type='(?P<model_type>[^']+)'",
+        r"Eagle3 is only supported for .* models\. Got .*model_type='?(?P<model_type>\w+)",
         "CFG",
         "vllm-target-unfit-for-drafts",
         "vllm",
@@ -139,7 +146,7 @@ CONFIGS: Final[tuple[Cause, ...]] = (
     ),
     cause(
         "L-CFG-VOCAB",
-        r"AssertionError",
+        r"assert|AssertionError",
         "CFG",
         "vllm-vocabulary-differs",
         "vllm",
@@ -161,7 +168,7 @@ CONFIGS: Final[tuple[Cause, ...]] = (
     ),
     cause(
         "L-CFG-ROPEKEY",
-        r"KeyError: '(?P<key>factor|rope_type|type)'|Unknown RoPE scaling type (?P<rope_type>\S+)",
+        r"KeyError:? '(?P<key>factor|rope_type|type)'|Unknown RoPE scaling type (?P<rope_type>\S+)",
         "TW|DW",
         "rope-key-layout",
         None,

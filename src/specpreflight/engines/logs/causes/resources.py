@@ -112,7 +112,8 @@ RESOURCES: Final[tuple[Cause, ...]] = (
     ),
     cause(
         "L-VL-PAGESIZE",
-        r"page size of the layer is not divisible by the maximum page size",
+        r"page size of the layer is not divisible by the maximum page size|"
+        r"NotImplementedError.*page[ _]size",
         "TKV",
         "vllm-cache-pages-differ",
         "vllm",

@@ -31,7 +31,7 @@ WEIGHTS: Final[tuple[Cause, ...]] = (
     ),
     cause(
         "L-E3-EMBED",
-        r"'(?P<class>\w+)' object has no attribute "
+        r"(?P<class>\w+)'?(?: object has no attribute| lacks) "
         r"'(?P<attribute>get_embed_and_head|set_embed|set_embed_and_head|hot_token_id)'",
         "DW",
         "algorithm-draft-mismatch",
@@ -64,6 +64,12 @@ WEIGHTS: Final[tuple[Cause, ...]] = (
     ),
     cause(
         "L-W-KEY", r"KeyError: '(?P<key>[^']+)'", "TW|DW", "loader-refuses", None, r":load_weights"
+    ),
+    cause(
+        "L-W-KEY",
+        r"KeyError(?::| on)? '(?P<key>[\w.]+\.(?:weight|bias|\w*scale\w*|qweight|qzeros))'",
+        "TW|DW",
+        "loader-refuses",
     ),
     cause(
         "L-W-KIMI",
@@ -111,7 +117,7 @@ WEIGHTS: Final[tuple[Cause, ...]] = (
     ),
     cause(
         "L-SHAPE-FC",
-        r"mat1 and mat2 shapes cannot be multiplied \((?P<rows>\d+)x(?P<given>\d+) and "
+        r"mat1 and mat2 shapes cannot be multiplied \((?P<rows>\w+)x(?P<given>\d+) and "
         r"(?P<expected>\d+)x(?P<columns>\d+)\)",
         "",
         "hidden-size-differs",
@@ -131,13 +137,13 @@ WEIGHTS: Final[tuple[Cause, ...]] = (
     ),
     cause(
         "L-SHAPE-HID",
-        r"Expected size (?P<expected>\d+) but got size (?P<got>\d+) for tensor number",
+        r"Expected size (?P<expected>\d+) but got size (?P<got>\d+)",
         "RUN",
         "hidden-size-differs",
     ),
     cause(
         "L-SHAPE-VLASSERT",
-        r"AssertionError",
+        r"assert|AssertionError",
         "DGR",
         "hidden-size-differs",
         "vllm",
@@ -152,11 +158,11 @@ WEIGHTS: Final[tuple[Cause, ...]] = (
     ),
     cause(
         "L-HOTTOK",
-        r"device-side assert triggered",
+        r"device-side assert",
         "DGR",
         "vocabulary-map-broken",
         "sglang",
-        r"hot_token_id|d2t",
+        r"hot[-_]token|d2t|eagle_draft\w*graph_runner",
     ),
     cause(
         "L-TOPK-OOR",
