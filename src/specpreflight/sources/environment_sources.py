@@ -78,7 +78,7 @@ def read_environment_source(
         InputError: it cannot be read, or is nothing that sets variables.
     """
     surroundings = dict(environment or {})
-    if path.name.endswith("nccl.conf"):
+    if path.name.endswith("nccl.conf") and path.parent.suffix != ".d":
         return _read_conf(path, given, release)
     if path.name in _PROFILES or path.parent.name == "profile.d":
         settings = read_profile_file(path, given)
@@ -122,7 +122,8 @@ def read_environment_source(
             hint="give a script, unit, compose file, manifest, env file or nccl.conf",
         )
     variables = {name: _known(one) for name, one in collected.items()}
-    return EnvironmentSource(form, variables, inherits=inherits)
+    missing = (f"{name} is not here: what it sets is unknown" for name in tracer.missing)
+    return EnvironmentSource(form, variables, (*tracer.notes, *missing), inherits)
 
 
 def _read_conf(path: Path, given: str, release: Release) -> EnvironmentSource:

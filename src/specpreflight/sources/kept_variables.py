@@ -10,7 +10,8 @@ from specpreflight.sources.dotenv import read_dotenv
 from specpreflight.sources.env_file import read_docker_lines
 from specpreflight.sources.nccl_conf import parse_nccl_conf
 from specpreflight.sources.shell import Shell
-from specpreflight.sources.systemd_unit import read_settings, split_words
+from specpreflight.sources.systemd_environment import resolve_specifiers
+from specpreflight.sources.systemd_syntax import read_settings, split_words
 
 _NEWEST: Final = Release(2, 30, 7)
 
@@ -54,9 +55,9 @@ def _nccl_conf(text: str, name: str) -> Iterator[tuple[str, str]]:
 def _systemd(text: str, name: str) -> Iterator[tuple[str, str]]:
     for setting in read_settings(text):
         if setting.section == "Service" and setting.name == "Environment":
-            for word in split_words(setting.value):
+            for word in split_words(setting.value).words:
                 key, _, value = word.partition("=")
-                yield key, value.replace("%%", "%")
+                yield key, resolve_specifiers(value, name)
 
 
 def _compose(text: str, name: str) -> Iterator[tuple[str, str]]:
