@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -24,15 +25,32 @@ MACHINE_FORMATS = {
 #: Formats whose functions take the pages of the rules too.
 _WITH_PAGES = ("sarif", "html")
 
+#: Formats that are shown on the lines of a repository's files.
+_IN_REPOSITORY = ("sarif", "github", "gitlab")
+
 
 def render(form: str, reports: Sequence[Report]) -> str:
     """Return the reports as text of one of `MACHINE_FORMATS`."""
     module_name, _, function_name = MACHINE_FORMATS[form].partition(".")
     module = import_module(f"specpreflight.reports.{module_name}")
     function: Callable[..., str] = getattr(module, function_name)
-    if form in _WITH_PAGES:
-        return function(reports, rule_pages(reports))
-    return function(reports)
+    if form in _IN_REPOSITORY:
+        from specpreflight.reports.relative import seen_from
+
+        root = repository_root()
+        reports = [seen_from(root, report) for report in reports]
+    pages = (rule_pages(reports),) if form in _WITH_PAGES else ()
+    return encodable(function(reports, *pages))
+
+
+def repository_root() -> str:
+    """Return the folder that a pipeline's annotations are relative to."""
+    return os.environ.get("GITHUB_WORKSPACE") or os.environ.get("CI_PROJECT_DIR") or str(Path.cwd())
+
+
+def encodable(text: str) -> str:
+    """Return text with lone surrogates, which JSON may hold and UTF-8 may not, as `\\ud800`."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def rule_pages(reports: Sequence[Report]) -> dict[str, tuple[str, str]]:

@@ -139,6 +139,9 @@ class Ignored:
     reason: str
     by: str
 
+    def __str__(self) -> str:
+        return f"{self.reason} ({self.by})"
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:

@@ -1,4 +1,4 @@
-"""GitHub Actions: annotations as workflow commands, and the job summary."""
+"""GitHub Actions: annotations as workflow commands; the job summary is the Markdown report."""
 
 from __future__ import annotations
 
@@ -32,8 +32,10 @@ def _annotation(report: Report, finding: Finding) -> str:
                 properties |= {"line": str(origin.line), "col": str(origin.column)}
             break
     listed = ",".join(f"{name}={_property(text)}" for name, text in properties.items())
-    remedies = [f"To do: {remedy.title}" for remedy in finding.remedies[:1]]
-    text = "\n".join([finding.message, *remedies])
+    lines = [finding.message, *(f"To do: {remedy.title}" for remedy in finding.remedies[:1])]
+    if finding.ignored is not None:
+        lines.append(f"Ignored: {finding.ignored}")
+    text = "\n".join(lines)
     return f"::{command} {listed}::{_data(text)}\n"
 
 

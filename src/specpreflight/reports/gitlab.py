@@ -1,7 +1,12 @@
-"""GitLab Code Quality: the JSON list that merge requests show."""
+"""GitLab Code Quality: the JSON list that merge requests show.
+
+The form is Code Climate's (its "Issues", SPEC.md), of which GitLab requires `description`,
+`check_name`, `fingerprint`, `severity` and `location`.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -25,13 +30,27 @@ def _issues(reports: Sequence[Report]) -> Iterator[dict[str, Any]]:
             if place is not None:
                 path, line = place
                 yield {
-                    "description": f"{report.engine.name} {report.engine.version}: "
-                    f"{finding.message}",
+                    "type": "issue",
+                    "categories": ["Compatibility"],
+                    "description": _description(finding, report),
                     "check_name": finding.rule,
-                    "fingerprint": f"{finding.fingerprint}-{report.engine.version}",
+                    "fingerprint": _fingerprint(finding, report, path),
                     "severity": _SEVERITIES[finding.severity or Severity.NOTE],
-                    "location": {"path": path, "lines": {"begin": line}},
+                    "location": {"path": path, "lines": {"begin": line, "end": line}},
                 }
+
+
+def _description(finding: Finding, report: Report) -> str:
+    text = f"{report.engine.name} {report.engine.version}: {finding.message}"
+    return text if finding.ignored is None else f"{text} (ignored: {finding.ignored})"
+
+
+def _fingerprint(finding: Finding, report: Report, path: str) -> str:
+    """Return what no other issue of the list has: GitLab shows one of those that share it."""
+    inputs = report.inputs
+    launch = (inputs.target, inputs.draft, inputs.launch_file, report.engine.version)
+    text = "\n".join((finding.fingerprint, path, *(part or "" for part in launch)))
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def _place(finding: Finding, report: Report) -> tuple[str, int] | None:

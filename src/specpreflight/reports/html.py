@@ -11,6 +11,7 @@ import base64
 import hashlib
 import html
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -87,6 +88,11 @@ def _text(value: object) -> str:
             for char in str(value).encode("utf-8", "backslashreplace").decode("utf-8")
         )
     )
+
+
+def _prose(text: str) -> str:
+    """Return a sentence for the page, with what stands in backticks as code."""
+    return re.sub(r"`([^`\n]+)`", r"<code>\1</code>", _text(text))
 
 
 def _order_rules(reports: Sequence[Report]) -> dict[str, Severity]:
@@ -189,12 +195,10 @@ def _severity(finding: Finding) -> str:
 def _launch(launch: _Launch) -> Iterator[str]:
     report = launch.report
     yield f'<article id="{launch.anchor}">'
-    yield f"<h2>{_text(launch.name)}</h2>"
-    yield f'<p class="verdict {_mood(report.verdict.outcome)}">{_text(report.verdict.summary)}</p>'
-    yield (
-        f"<p><small>{_text(report.engine.name)} {_text(report.engine.version)}, "
-        f"by {_text(report.engine.determined_by)}</small></p>"
-    )
+    engine = f"{report.engine.name} {report.engine.version}"
+    yield f"<h2>{_text(launch.name)} <small>on {_text(engine)}</small></h2>"
+    yield f'<p class="verdict {_mood(report.verdict.outcome)}">{_prose(report.verdict.summary)}</p>'
+    yield f"<p><small>release by {_text(report.engine.determined_by)}</small></p>"
     for number, finding in enumerate(report.findings, start=1):
         yield from _finding(f"{launch.anchor}-{number}", finding, report)
     if report.skipped:
@@ -219,18 +223,17 @@ def _finding(anchor: str, finding: Finding, report: Report) -> Iterator[str]:
     yield f'<section id="{anchor}" class="finding {severity}" data-severity="{severity}">'
     yield (
         f'<h3><span class="badge {severity}">{severity}</span> <code>{_text(finding.rule)}</code> '
-        f"{_text(finding.message)}</h3>"
+        f"{_prose(finding.message)}</h3>"
     )
     if finding.ignored is not None:
-        ignored = f"{finding.ignored.reason} ({finding.ignored.by})"
-        yield f'<p class="ignored">ignored: {_text(ignored)}</p>'
+        yield f'<p class="ignored">ignored: {_text(finding.ignored)}</p>'
     if finding.values:
         yield '<div class="sides">'
         for value in finding.values:
             yield from _side(value, report)
         yield "</div>"
     if finding.detail:
-        yield f"<p>{_text(finding.detail)}</p>"
+        yield f"<p>{_prose(finding.detail)}</p>"
     if finding.engine_message:
         yield f"<blockquote>{_text(finding.engine_message)}</blockquote>"
     if finding.remedies:
@@ -279,7 +282,7 @@ def _remedy(remedy: Remedy) -> Iterator[str]:
     how = ""
     if remedy.kind == "edit" and remedy.edits:
         how = "--fix" if remedy.applicability == "safe" else "--unsafe-fixes"
-    yield f"<li>{_text(remedy.title)}" + (f" <small>{how}</small>" if how else "")
+    yield f"<li>{_prose(remedy.title)}" + (f" <small>{how}</small>" if how else "")
     for edit in remedy.edits:
         yield f'<div class="edit">{_edit(edit)}</div>'
     commands = [f"export {name}={value}" for name, value in remedy.environment.items()]

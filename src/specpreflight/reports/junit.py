@@ -8,6 +8,9 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 from specpreflight.models.finding import Finding, Severity
 from specpreflight.models.report import Report
 
+#: Code points that are no characters, and may stand in no XML.
+_NONE = "\ufffe\uffff"
+
 
 def render_junit(reports: Sequence[Report]) -> str:
     """Return the reports as JUnit XML; errors and warnings fail, notes are passed with output."""
@@ -43,7 +46,7 @@ def _suite(root: Element, report: Report) -> None:
             SubElement(case, "failure", message=finding.message, type=kind).text = text
     for skipped in report.skipped:
         case = SubElement(suite, "testcase", classname=name, name=skipped.rule)
-        SubElement(case, "skipped", message=f"{skipped.needs}: {skipped.reason}")
+        SubElement(case, "skipped").text = f"{skipped.needs}: {skipped.reason}"
 
 
 def launch_name(report: Report) -> str:
@@ -58,9 +61,13 @@ def _details(finding: Finding) -> str:
         place = f"{origin.path}:{origin.line}:{origin.column}" if origin.line else origin.name
         lines.append(f"{value.label}: {value.value} ({place})")
     lines += [f"to do: {remedy.title}" for remedy in finding.remedies]
+    if finding.ignored is not None:
+        lines.append(f"ignored: {finding.ignored}")
     return "\n".join(line for line in lines if line)
 
 
 def _printable(text: str) -> str:
-    """Leave out the control characters that XML 1.0 does not allow."""
-    return "".join(letter for letter in text if letter >= " " or letter in "\n\t\r")
+    """Leave out the characters that XML 1.0 does not allow."""
+    return "".join(
+        letter for letter in text if (letter >= " " or letter in "\n\t\r") and letter not in _NONE
+    )

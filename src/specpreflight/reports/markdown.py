@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 
 from specpreflight.models.finding import Finding, Severity, Value
@@ -18,18 +19,21 @@ def render_markdown(reports: Sequence[Report]) -> str:
 
 def _report(report: Report) -> Iterator[str]:
     summary = report.summary
-    yield f"### {report.verdict.summary}"
+    yield f"### {_prose(report.verdict.summary)}"
     yield ""
+    target, draft = _cell(report.inputs.target), _cell(report.inputs.draft)
     yield (
-        f"`{report.engine.name} {report.engine.version}` · target `{report.inputs.target}` · "
-        f"draft `{report.inputs.draft}` · {summary.errors} errors, {summary.warnings} warnings, "
-        f"{summary.notes} notes"
+        f"`{report.engine.name} {report.engine.version}` · target `{target}` · draft `{draft}` · "
+        f"{summary.errors} errors, {summary.warnings} warnings, {summary.notes} notes"
     )
     yield ""
     notes = []
     for finding in report.findings:
         if finding.severity is Severity.NOTE:
-            notes.append(f"- `{finding.rule}`: {finding.message}")
+            ignored = (
+                "" if finding.ignored is None else f" (ignored: {_prose(str(finding.ignored))})"
+            )
+            notes.append(f"- `{finding.rule}`: {_prose(finding.message)}{ignored}")
         else:
             yield from _finding(finding)
     if notes:
@@ -42,21 +46,24 @@ def _report(report: Report) -> Iterator[str]:
 
 
 def _finding(finding: Finding) -> Iterator[str]:
-    yield f"{_MARK[finding.severity or Severity.NOTE]} **{finding.rule}**: {finding.message}"
+    mark = _MARK[finding.severity or Severity.NOTE]
+    yield f"{mark} **{finding.rule}**: {_prose(finding.message)}"
     yield ""
     if finding.values:
         yield "| | value | where |"
         yield "|---|---|---|"
         for value in finding.values:
-            yield f"| {value.label} | `{_cell(json.dumps(value.value))}` | {_where(value)} |"
+            yield f"| `{_cell(value.label)}` | `{_cell(json.dumps(value.value))}` | {_where(value)} |"
         yield ""
     if finding.detail:
-        yield finding.detail
+        yield _prose(finding.detail)
         yield ""
     if finding.engine_message:
-        yield "> " + finding.engine_message.replace("\n", "\n> ")
+        yield "> " + _prose(finding.engine_message).replace("\n", "\n> ")
         yield ""
-    yield from (f"{at}. {remedy.title}" for at, remedy in enumerate(finding.remedies, start=1))
+    yield from (
+        f"{at}. {_prose(remedy.title)}" for at, remedy in enumerate(finding.remedies, start=1)
+    )
     yield ""
 
 
@@ -67,5 +74,21 @@ def _where(value: Value) -> str:
     return f"`{_cell(origin.name)}`" if origin.name else origin.kind
 
 
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("`", "'")
+#: What means something in Markdown or HTML, or calls somebody.
+_MEANINGFUL = re.compile(r"([\\<>&@\[\]*_#|])")
+
+
+def _prose(text: str) -> str:
+    """Return text in which only pairs of backticks mean something, on one line for each of its."""
+    parts = text.split("`")
+    if len(parts) % 2 == 0:
+        return _MEANINGFUL.sub(r"\\\1", text.replace("`", "'"))
+    parts[::2] = [_MEANINGFUL.sub(r"\\\1", part) for part in parts[::2]]
+    return "`".join(parts)
+
+
+def _cell(text: str | None) -> str:
+    """Return text for a code span in one cell of a table."""
+    if text is None:
+        return "-"
+    return text.translate({ord("|"): "\\|", ord("`"): "'", ord("\n"): " ", ord("\r"): " "})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+from urllib.parse import quote
 
 from specpreflight import __version__
 from specpreflight.models.finding import MISSING, Finding, Remedy, Severity, Value
@@ -61,15 +62,36 @@ def _result(report: Report, finding: Finding, names: Sequence[str]) -> dict[str,
         "relatedLocations": [_location(value, at) for at, value in enumerate(places[1:], start=1)],
         "partialFingerprints": {"specpreflight/v1": finding.fingerprint},
     }
-    if len(places) > 1:
-        steps = [{"location": _location(value)} for value in reversed(places)]
+    flow = _flow(places, report)
+    if flow:
+        steps = [{"location": _location(value)} for value in flow]
         result["codeFlows"] = [{"threadFlows": [{"locations": steps}]}]
     fixes = [_fix(remedy, finding) for remedy in finding.remedies if remedy.edits]
     if fixes:
         result["fixes"] = fixes
     if finding.ignored is not None:
-        result["suppressions"] = [{"kind": "external", "justification": finding.ignored.reason}]
+        result["suppressions"] = [{"kind": "external", "justification": str(finding.ignored)}]
     return result
+
+
+def _flow(places: Sequence[Value], report: Report) -> list[Value]:
+    """Return the way that a value goes: from the target's file to the draft's, else none."""
+    given = [value for value in places if _is_of_target(value, report)]
+    taken = [value for value in places if value not in given]
+    return [*given, *taken] if given and taken else []
+
+
+def _is_of_target(value: Value, report: Report) -> bool:
+    folder = (report.inputs.target or "").removesuffix("config.json").rstrip("/")
+    is_below = bool(folder) and (value.origin.path or "").startswith(folder + "/")
+    return is_below or value.label == "target"
+
+
+def _uri(path: str) -> str:
+    """Return a path as a URI reference: relative where the path is, else of a file or as given."""
+    if "://" in path:
+        return path
+    return ("file://" if path.startswith("/") else "") + quote(path, errors="surrogatepass")
 
 
 def _message(report: Report, finding: Finding) -> str:
@@ -82,7 +104,7 @@ def _message(report: Report, finding: Finding) -> str:
 
 def _location(value: Value, number: int | None = None) -> dict[str, Any]:
     origin = value.origin
-    physical: dict[str, Any] = {"artifactLocation": {"uri": origin.path}}
+    physical: dict[str, Any] = {"artifactLocation": {"uri": _uri(origin.path or "")}}
     if origin.line is not None:
         physical["region"] = _region(value)
     location: dict[str, Any] = {"physicalLocation": physical}
@@ -106,7 +128,7 @@ def _fix(remedy: Remedy, finding: Finding) -> dict[str, Any]:
         "description": {"text": remedy.title},
         "artifactChanges": [
             {
-                "artifactLocation": {"uri": path},
+                "artifactLocation": {"uri": _uri(path)},
                 "replacements": list(_replacements(remedy, path, finding)),
             }
             for path in dict.fromkeys(edit.path for edit in remedy.edits)

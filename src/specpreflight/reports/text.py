@@ -106,7 +106,7 @@ def _finding(finding: Finding, report: Report, width: int) -> Iterator[Line]:
         label = "to do" if number == 1 else ""
         yield from _paragraph(label, _remedy_words(number, remedy, len(finding.remedies)), width)
     if finding.ignored is not None:
-        yield from _paragraph("ignored", f"{finding.ignored.reason} ({finding.ignored.by})", width)
+        yield from _paragraph("ignored", str(finding.ignored), width)
 
 
 def _values(values: Sequence[Value], report: Report, width: int) -> Iterator[Line]:
