@@ -17,12 +17,13 @@ from specpreflight.rules.rule import Rule, claims_topic
 class When(NamedTuple):
     """When a rule is worth importing: `topics` of events that it explains, a `fact` that it reads.
 
-    A rule with neither is always asked. Most rules have nothing to say of most launches, and a
-    check imports only those that may.
+    A rule with neither is `always` asked, and one that reads configs beside its events. Most rules
+    have nothing to say of most launches, and a check imports only those that may.
     """
 
     topics: tuple[str, ...] = ()
     fact: str | None = None
+    always: bool = False
 
     def claims(self, topic: str) -> bool:
         """Return whether the rule explains events of that topic."""
@@ -32,7 +33,7 @@ class When(NamedTuple):
         """Return whether the rule may have something to say of this launch."""
         if self.fact is not None:
             return launch.facts.get(self.fact) is not None
-        if self.topics:
+        if self.topics and not self.always:
             return any(self.claims(event.topic) for event in resolved.events)
         return True
 
@@ -45,6 +46,11 @@ def on(*topics: str) -> When:
     return When(topics=topics)
 
 
+def always_and_on(*topics: str) -> When:
+    """Import the rule always; it explains events of these topics, and looks for more."""
+    return When(topics=topics, always=True)
+
+
 def fact(name: str) -> When:
     """Import the rule where the launch has this fact."""
     return When(fact=name)
@@ -54,6 +60,8 @@ _RULES: Mapping[str, When] = {
     "context.draft_context_shorter": on(
         "context.draft-shorter", "context.draft-overridden", "context.draft-let-through"
     ),
+    "context.rotary_table_short": on("serving.rotary-table-short"),
+    "context.no_room_for_drafts": on("serving.rows-too-short"),
     "context.target_context_exceeded": on("context.target-exceeded"),
     "context.draft_context_longer": ALWAYS,
     "context.vllm_length_refused": on(
@@ -74,16 +82,23 @@ _RULES: Mapping[str, When] = {
     "rope.partial_rotary_differs": ALWAYS,
     "rope.rope_key_layout": ALWAYS,
     "architecture.hidden_size_differs": ALWAYS,
+    "architecture.standalone_widths_differ": on("serving.standalone-widths"),
     "architecture.heads_inconsistent": ALWAYS,
     "architecture.aux_layers_out_of_range": ALWAYS,
     "architecture.aux_layers_not_used": on("eagle3.graphs-default-layers"),
     "architecture.algorithm_draft_mismatch": on(
-        "eagle3.algorithm-eagle", "eagle3.draft-not-eagle3"
+        "eagle3.algorithm-eagle", "eagle3.draft-not-eagle3", "draft.standalone-rewritten"
     ),
+    "architecture.training_switch_unread": on("eagle3.key-unread"),
     "architecture.model_type_unknown": on("config.unknown-model-type", "config.missing-model-type"),
     "architecture.remote_code_needed": on("config.remote-code"),
     "architecture.config_inconsistent": on(
-        "config.inconsistent", "rope.missing-keys", "config.rejected", "eagle3.config-null"
+        "config.inconsistent",
+        "config.mask-token-outside",
+        "config.rejected",
+        "rope.missing-keys",
+        "eagle3.config-null",
+        "eagle3.config-unfit",
     ),
     "architecture.architecture_unknown": on(
         "architecture.draft-unregistered",
@@ -144,7 +159,14 @@ _RULES: Mapping[str, When] = {
     "launch.variable_not_exported": fact("command"),
     "launch.arguments_not_understood": on("arguments.not-parsed", "arguments.parse"),
     "launch.algorithm_unknown": on("arguments.unknown-algorithm", "arguments.algorithm-device"),
-    "launch.step_counts_contradict": ALWAYS,
+    "launch.step_counts_contradict": always_and_on(
+        "arguments.parameters-without-steps",
+        "arguments.steps-without-topk",
+        "arguments.draft-tokens-adjusted",
+        "arguments.block-draft-steps",
+        "arguments.topk-paged",
+        "arguments.multi-layer-tokens",
+    ),
     "launch.topk_needs_other_backend": on(
         "cache.topk-paged",
         "cache.paged-flashinfer",
@@ -154,9 +176,39 @@ _RULES: Mapping[str, When] = {
         "arguments.ngram-topk",
     ),
     "launch.attention_backend_unfit": on("attention."),
+    "launch.draft_attention_backend_unfit": on(
+        "draft.attention-kind", "draft.attention-unsupported"
+    ),
+    "launch.algorithm_settings_unfit": on(
+        "arguments.block-size",
+        "arguments.draft-window",
+        "arguments.draft-window-small",
+        "arguments.ragged-verify-mode",
+        "arguments.ngram-corpus",
+        "arguments.uno",
+        "arguments.algorithm-target",
+        "arguments.frozen-kv-eagle3",
+        "arguments.token-map-mtp",
+    ),
+    "launch.feature_excludes_drafts": on(
+        "arguments.lora",
+        "arguments.lora-speculative",
+        "arguments.mixed-chunk",
+        "arguments.priority-scheduling",
+        "arguments.pd-multiplexing",
+        "arguments.compile-without-padding",
+        "arguments.rejection-sampling",
+        "arguments.rejection-sampling-vocabulary",
+        "arguments.block-verification",
+        "arguments.adaptive-steps",
+        "arguments.skip-dp-mlp-sync",
+        "arguments.draft-moe-runner",
+    ),
     "launch.parallelism_unfit": on("parallelism."),
     "launch.cache_setting_unfit": on("cache.", "memory."),
-    "launch.draft_path_missing": on("arguments.draft-path-missing", "draft.is-target"),
+    "launch.draft_path_missing": on(
+        "arguments.draft-path-missing", "draft.is-target", "draft.path-not-defaulted"
+    ),
     "launch.speculation_off": ALWAYS,
     "launch.checkpoints_swapped": ALWAYS,
     "launch.same_checkpoint_twice": ALWAYS,

@@ -66,13 +66,21 @@ def report_event(rule: Rule, order: int, event: Event, **changes: Any) -> Findin
         outcome=event.outcome,
         stage=event.stage,
         message=event.message,
-        detail=f"Raised by {event.source}." if event.source and event.exception else "",
+        detail=_where(event),
         engine_message=event.engine_message or event.exception,
         values=event.values,
         confidence=event.confidence,
         order=order,
     )
     return replace(finding, **changes)
+
+
+def _where(event: Event) -> str:
+    """Return where in the engine it is raised, and what is loaded by then and lost."""
+    if not event.source or not event.exception:
+        return ""
+    loaded = event.facts.get("loaded")
+    return f"Raised by {event.source}" + (f", after {loaded} are loaded." if loaded else ".")
 
 
 def rule_of_events(

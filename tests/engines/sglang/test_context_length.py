@@ -109,7 +109,7 @@ def test_the_variable_lets_it_through(tmp_path: Path, release: str, topic: str) 
 def test_words_that_count_as_true(tmp_path: Path, word: str, release: str, passes: bool) -> None:
     resolved = predict(tmp_path, release, draft=draft_of(4096), **{OVERRIDE: word})
     stops = [e for e in resolved.events if e.outcome in (Outcome.CRASHES, Outcome.REFUSES)]
-    assert (not stops) is passes
+    assert (not [e for e in stops if e.stage is not Stage.SERVING]) is passes
 
 
 def test_continuous_integration_has_the_same_effect(tmp_path: Path) -> None:

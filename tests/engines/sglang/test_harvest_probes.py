@@ -14,6 +14,7 @@ _RUNNER = "srt/model_executor/model_runner.py"
 _AUX = "srt/model_executor/model_runner_components/spec_aux_hidden_state.py"
 _GRAPHS = "srt/model_executor/cuda_graph_runner.py"
 _EAGLE3 = "srt/models/llama_eagle3.py"
+_MLA_EAGLE3 = "srt/models/kimi_k25_eagle3.py"
 
 _UTILITIES = """
     def get_bool_env_var(name, default="false"):
@@ -460,6 +461,14 @@ _SHAPES = [
     ("backends.one-step-needs-no-decode", _TABLES, True),
     ("eagle3.many-layers", {_EAGLE3: _ONE_LAYER}, False),
     ("eagle3.many-layers", {_EAGLE3: _LAYERS}, True),
+    ("eagle3.norm-keys", {_EAGLE3: "x = config.hidden_size\n"}, []),
+    (
+        "eagle3.norm-keys",
+        {_EAGLE3: "a = getattr(config, 'fc_norm', None)\nb = eagle_config.get('norm_before_fc')\n"},
+        ["norm_before_fc", "fc_norm"],
+    ),
+    ("eagle3.mla-norm-keys", {_MLA_EAGLE3: "x = config.hidden_size\n"}, []),
+    ("eagle3.mla-norm-keys", {_MLA_EAGLE3: "x = self.config.norm_output\n"}, ["norm_output"]),
     ("eagle3.layer-names", {_EAGLE3: _ONE_LAYER}, ["midlayer"]),
     ("eagle3.layer-names", {_EAGLE3: _LAYERS}, ["midlayer", "layers.N"]),
     ("eagle3.ids-read", {_RUNNER: _runner("pass", "pass")}, False),

@@ -43,7 +43,13 @@ class TestDefaults:
     def test_a_missing_length(
         self, tmp_path: Path, release: str, model: dict[str, Any], length: int
     ) -> None:
-        draft = change(model, architectures=["LlamaForCausalLMEagle3"], max_position_embeddings=...)
+        draft = change(
+            model,
+            architectures=["LlamaForCausalLMEagle3"],
+            max_position_embeddings=...,
+            draft_vocab_size=32000,
+            num_hidden_layers=1,
+        )
         (event,) = stopping(predict(tmp_path, release, draft=draft))
         assert event.topic == "context.draft-shorter"
         assert event.facts["derived"] == length

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from launches import EAGLE3_FLAGS, LLAMA_EAGLE3, change, found, make_launch, outcomes
+from launches import EAGLE3_FLAGS, LLAMA, LLAMA_EAGLE3, change, found, make_launch, outcomes
 
 from specpreflight.api import check
 from specpreflight.models.finding import Finding
@@ -94,7 +94,7 @@ def test_what_is_written(
 
 def test_order_of_the_ways_out(tmp_path: Path) -> None:
     kinds = [remedy.kind for remedy in finding(tmp_path, max_position_embeddings=2048).remedies]
-    assert kinds == ["edit", "flag", "environment"]
+    assert kinds == ["edit", "flag", "environment", "flag"]
 
 
 @pytest.mark.parametrize(("version", "graphs"), [("0.5.13", True), ("0.5.16", False)])
@@ -102,3 +102,46 @@ def test_says_what_was_loaded_before(tmp_path: Path, version: str, graphs: bool)
     detail = finding(tmp_path, version, max_position_embeddings=2048).detail
     assert "weights" in detail
     assert ("graphs" in detail) is graphs
+
+
+NESTED = {
+    "architectures": ["KimiK25ForConditionalGeneration"],
+    "model_type": "kimi_k25",
+    "text_config": LLAMA,
+}
+
+
+@pytest.mark.parametrize(
+    ("target", "draft", "flags", "expected"),
+    [
+        # A flat target that states the number already, and one that keeps it in text_config.
+        (LLAMA, {}, (), True),
+        (NESTED, {}, (), True),
+        # A flat target that states another: it would be changed as well.
+        (change(LLAMA, max_sequence_length=131072, max_position_embeddings=4096), {}, (), False),
+        (LLAMA, {}, ("--json-model-override-args", "{}"), False),
+    ],
+)
+def test_override_that_reaches_the_draft_alone(
+    tmp_path: Path,
+    target: dict[str, Any],
+    draft: dict[str, Any],
+    flags: tuple[str, ...],
+    expected: bool,
+) -> None:
+    short = change(LLAMA_EAGLE3, max_position_embeddings=2048, **draft)
+    words = (*EAGLE3_FLAGS, "--trust-remote-code", *flags)
+    launch = make_launch(tmp_path, target, short, *words, engine="sglang@0.5.11")
+    (first,) = found(check(launch), "draft-context-shorter")
+    flag = "--json-model-override-args '{\"max_position_embeddings\": 131072}'"
+    assert any(flag in remedy.flags for remedy in first.remedies) is expected
+
+
+@pytest.mark.parametrize("version", ["0.4.6.post5", "0.5.1", "0.5.11", "0.5.23"])
+def test_override_does_what_the_remedy_says(tmp_path: Path, version: str) -> None:
+    short = change(LLAMA_EAGLE3, max_position_embeddings=2048)
+    words = (*EAGLE3_FLAGS, "--json-model-override-args", '{"max_position_embeddings": 131072}')
+    report = check(make_launch(tmp_path, LLAMA, short, *words, engine=f"sglang@{version}"))
+    assert found(report, "draft-context-shorter") == []
+    assert report.resolved["context_length"].value == 131072
+    assert report.resolved["draft_context_length"].value == 131072

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from specpreflight.engines.source.values import Raised
 from specpreflight.models.checkpoint import Checkpoint
-from specpreflight.models.finding import Outcome, Stage, Value
+from specpreflight.models.finding import STOPPING, Outcome, Stage, Value
 from specpreflight.models.resolved import Event
 
 
@@ -28,6 +29,13 @@ class Moment(NamedTuple):
     def outcome(self) -> Outcome:
         """`crashes` once loading began, `refuses` before."""
         return Outcome.CRASHES if self.starting else Outcome.REFUSES
+
+
+def after(loaded: str, event: Event) -> Event:
+    """Return a stop with what is loaded by then; other events, and `""`, stay as they are."""
+    if not loaded or event.outcome not in STOPPING:
+        return event
+    return replace(event, facts={**event.facts, "loaded": loaded})
 
 
 class _Kind(NamedTuple):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from specpreflight.engines.sglang.config_events import Moment
 from specpreflight.engines.sglang.knowledge import Knowledge
+from specpreflight.engines.sglang.server_args.state import ServerArgs
 from specpreflight.models.finding import Stage
 
 _WITH_GRAPHS = "the target's weights, KV cache and CUDA graphs"
@@ -67,3 +68,14 @@ def passes_length_as_argument(knowledge: Knowledge) -> bool:
     it as an argument (`managers/tp_worker.py`).
     """
     return knowledge.since("0.5.15")
+
+
+def drops_overrides(args: ServerArgs) -> bool:
+    """Return whether the draft worker replaces `--json-model-override-args` by its own.
+
+    With `--speculative-token-map` it writes `{"hot_vocab_size": N}` into the shared arguments
+    (`eagle_worker.py`, `eagle_worker_v2.py`, `standalone_worker.py`), up to 0.5.16. EAGLE-3
+    ignores the map.
+    """
+    mapped = args.speculative_token_map is not None and args.speculative_algorithm != "EAGLE3"
+    return mapped and not args.since("0.5.17")

@@ -8,10 +8,9 @@ Restates `speculative/eagle_worker.py`, `eagle_worker_v2.py` (the sharing of emb
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
 
-from specpreflight.engines.sglang.knowledge import Knowledge, ModelClass
-from specpreflight.engines.sglang.model_facts import ModelFacts
+from specpreflight.engines.sglang.knowledge import ModelClass
+from specpreflight.engines.sglang.pair import Pair
 from specpreflight.models.checkpoint import Checkpoint
 from specpreflight.models.finding import Confidence, Outcome, Stage
 from specpreflight.models.resolved import Event, ResolvedValue
@@ -28,29 +27,6 @@ _DEEPSEEK_FAMILY = frozenset(
         "PixtralForConditionalGeneration",
     }
 )  # fmt: skip
-
-
-class Pair(NamedTuple):
-    """The two models of a launch as this release would build them."""
-
-    knowledge: Knowledge
-    algorithm: str
-    target: ModelFacts
-    draft: ModelFacts
-    target_class: str | None
-    draft_class: str | None
-    target_checkpoint: Checkpoint | None
-    draft_checkpoint: Checkpoint | None
-    graphs: bool
-
-    def known(self, name: str | None) -> ModelClass | None:
-        """Return what is known of a model class."""
-        return None if name is None else self.knowledge.classes.get(name)
-
-    @property
-    def eagle_config(self) -> Any:
-        """`eagle_config` of the draft, `None` where it is absent or null."""
-        return self.draft.config.get("eagle_config")
 
 
 def uses_auxiliary_layers(pair: Pair) -> bool:
@@ -122,7 +98,7 @@ def capture_events(pair: Pair) -> Iterator[Event]:
             Stage.SERVING,
             "CUDA graphs are captured with the default layers, not with the draft's",
             source="model_executor/cuda_graph_runner.py:CudaGraphRunner.__init__",
-            values=_values(pair),
+            values=pair.draft_value(_POINTER),
             confidence=Confidence.INFERRED,
         )
 
@@ -157,11 +133,7 @@ def _cannot_capture(pair: Pair) -> Event:
             if pair.knowledge.since("0.5.16")
             else "model_executor/model_runner.py:ModelRunner.initialize"
         ),
-        values=(
-            ()
-            if pair.target_checkpoint is None
-            else (pair.target_checkpoint.value("target", "/architectures/0"),)
-        ),
+        values=pair.target_value("/architectures/0"),
         facts={"architecture": name},
     )
 
@@ -184,7 +156,7 @@ def sharing_events(pair: Pair) -> Iterator[Event]:
             Stage.SERVING,
             "an EAGLE-3 draft is run as EAGLE: its layers are never fed and nothing is accepted",
             source="speculative/eagle_worker.py:EAGLEWorker.__init__",
-            values=_values(pair, "/architectures/0"),
+            values=pair.draft_value("/architectures/0"),
             confidence=Confidence.OBSERVED,
         )
 
@@ -198,11 +170,7 @@ def _cannot_share(pair: Pair, target: ModelClass) -> Event:
         engine_message=f"'{target.name}' object has no attribute 'get_embed_and_head'",
         exception="AttributeError",
         source="speculative/eagle_worker.py:EAGLEWorker.__init__",
-        values=(
-            ()
-            if pair.target_checkpoint is None
-            else (pair.target_checkpoint.value("target", "/architectures/0"),)
-        ),
+        values=pair.target_value("/architectures/0"),
         facts={"architecture": target.name},
     )
 
@@ -219,7 +187,7 @@ def _eagle3_draft_events(pair: Pair, draft: ModelClass) -> Iterator[Event]:
                 engine_message=f"'{draft.name}' object has no attribute '{name}'",
                 exception="AttributeError",
                 source="speculative/eagle_worker.py:EAGLEWorker.__init__",
-                values=_values(pair, "/architectures/0"),
+                values=pair.draft_value("/architectures/0"),
             )
             return
     stated = pair.draft_checkpoint
@@ -242,9 +210,3 @@ def _crashes_on_null(pair: Pair, draft: Checkpoint) -> bool:
     root = draft.config.root
     is_null = isinstance(root, dict) and "eagle_config" in root and root["eagle_config"] is None
     return is_null and pair.knowledge.since("0.5.8") and not pair.knowledge.since("0.5.15")
-
-
-def _values(pair: Pair, pointer: str = _POINTER) -> tuple[Any, ...]:
-    if pair.draft_checkpoint is None:
-        return ()
-    return (pair.draft_checkpoint.value("draft", pointer),)

@@ -10,7 +10,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlparse
 
 #: Below a given folder: the package itself, its parent, a checkout, an environment, a container.
-_PLACES = (
+PLACES = (
     "",
     "sglang",
     "python/sglang",
@@ -34,7 +34,7 @@ def find_package(folder: Path) -> Path | None:
     Understood are the package itself, site-packages, a git checkout, a virtual environment and
     the extracted root of a container; an editable installation is followed to its source.
     """
-    for pattern in _PLACES:
+    for pattern in PLACES:
         candidates = sorted(folder.glob(pattern)) if pattern else [folder]
         for candidate in candidates:
             if is_package(candidate):

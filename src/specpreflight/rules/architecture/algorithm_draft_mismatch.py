@@ -2,14 +2,18 @@
 
 ## What it checks
 `--speculative-algorithm` against what the draft is: EAGLE with an EAGLE-3 head, EAGLE3 with an
-EAGLE or MTP draft, and an EAGLE-3 head that states a plain model's class.
+EAGLE or MTP draft, an EAGLE-3 head that states a plain model's class, and STANDALONE with a model
+that the release takes for an MTP head.
 
 ## What the engine does
 EAGLE with an EAGLE-3 draft is not refused by any release: no inner layers are captured, `fc` is
 skipped because the widths agree, the draft's head is replaced by the target's and its token map is
 never applied. The server starts, looks healthy, and accepts nothing (acceptance length 1.00).
 EAGLE3 with a class that is no EAGLE-3 draft dies in the draft worker, after the weights, on an
-attribute that the class lacks.
+attribute that the class lacks. A draft's class is rewritten by its name alone, whatever the
+algorithm: with STANDALONE a `Qwen3MoeForCausalLM` becomes an MTP head from 0.5.13 on, a DeepSeek-V3
+or GLM-4 MoE in all releases. The head finds none of its tensors in a plain checkpoint and drafts
+from whatever its memory held.
 
 ## Example
 `--speculative-algorithm EAGLE` with a `LlamaForCausalLMEagle3` draft.
@@ -22,10 +26,12 @@ EAGLE-3 head, write `LlamaForCausalLMEagle3`.
 Renaming the class is unsafe: only the tensors tell whether it is one (see `keys`).
 
 ## How sure
-The missing attribute is proven; that nothing is accepted is observed (sglang#21272).
+The missing attribute is proven; that nothing is accepted is observed (sglang#21272) for EAGLE, and
+inferred for a rewritten standalone draft.
 
 ## References
-SGLang `srt/speculative/eagle_worker.py`, `eagle_worker_v2.py`, `srt/models/llama_eagle3.py`.
+SGLang `srt/speculative/eagle_worker.py`, `eagle_worker_v2.py`, `srt/models/llama_eagle3.py`,
+`srt/configs/model_config.py:_config_draft_model`.
 """
 
 from __future__ import annotations
@@ -40,6 +46,7 @@ from specpreflight.models.resolved import Resolved
 from specpreflight.rules.rule import Rule, report_event
 
 _EAGLE_RUNS_EAGLE3 = "eagle3.algorithm-eagle"
+_REWRITTEN = "draft.standalone-rewritten"
 _FLAG = "--speculative-algorithm"
 
 
@@ -48,6 +55,8 @@ def check(launch: Launch, resolved: Resolved) -> Iterator[Finding]:
     for order, event in RULE.events(resolved):
         if event.topic == _EAGLE_RUNS_EAGLE3:
             remedies = [Remedy.flag("run it as EAGLE-3", f"{_FLAG} EAGLE3")]
+        elif event.topic == _REWRITTEN:
+            remedies = [Remedy.manual("use a draft of another architecture")]
         else:
             remedies = list(_for_eagle3(launch.draft))
         yield report_event(RULE, order, event, remedies=tuple(remedies))
@@ -77,6 +86,6 @@ RULE = Rule(
     name="algorithm-draft-mismatch",
     summary="the algorithm is for another kind of draft, such as EAGLE for an EAGLE-3 head",
     since="0.1.0",
-    topics=(_EAGLE_RUNS_EAGLE3, "eagle3.draft-not-eagle3"),
+    topics=(_EAGLE_RUNS_EAGLE3, "eagle3.draft-not-eagle3", _REWRITTEN),
     check=check,
 )

@@ -35,6 +35,13 @@ RULE = rule_of_events(
     summary="values of a config that contradict each other, or RoPE keys that are missing",
     since="0.1.0",
     engines=("sglang", "vllm"),
-    topics=("config.inconsistent", "rope.missing-keys", "config.rejected", "eagle3.config-null"),
+    topics=(
+        "config.inconsistent",
+        "config.mask-token-outside",
+        "config.rejected",
+        "rope.missing-keys",
+        "eagle3.config-null",
+        "eagle3.config-unfit",
+    ),
     remedies={},
 )

@@ -26,7 +26,11 @@ Kimi-K2.5 (262144, inside `text_config`) with an EAGLE-3 draft that says 131072.
 ## Fix
 Raise the draft's number to the target's; it survives the next shell. Or serve with
 `--context-length` at the draft's length, which limits every request. Or set the variable, which
-the next shell forgets. No remedy makes the draft accept more beyond the length it was trained on.
+the next shell forgets. SGLang's `--json-model-override-args '{"max_position_embeddings": N}'` does
+in memory what the edit does in the file: it is meant for the target and laid over both configs, but
+only over their top level, so that it passes by a target that keeps its numbers in `text_config`
+(Kimi-K2.5, Qwen-VL, Llama 4), and changes nothing in a target that states N already. No remedy
+makes the draft accept more beyond the length it was trained on.
 
 ## Fix safety
 Raising `max_position_embeddings` is safe where it changes nothing but the size of the rotary
@@ -44,6 +48,8 @@ SGLang `srt/configs/model_config.py:_derive_context_length` (inline in `__init__
 
 from __future__ import annotations
 
+import json
+import shlex
 from collections.abc import Iterator
 
 from specpreflight.models.checkpoint import Checkpoint
@@ -53,6 +59,7 @@ from specpreflight.models.launch import Launch
 from specpreflight.models.resolved import Event, Resolved
 from specpreflight.rules.rule import Rule, report_event
 
+_OVERRIDES = "--json-model-override-args"
 _VARIABLE = "SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN"
 _REFUSED, _OVERRIDDEN, _LET_THROUGH = (
     "context.draft-shorter",
@@ -77,7 +84,7 @@ def check(launch: Launch, resolved: Resolved) -> Iterator[Finding]:
             message=event.message if explained else _message(event, wanted, derived),
             detail=event.facts["explained"] if explained else _detail(event),
             values=(_draft_value(draft, derived), _wanted_value(launch, event, wanted)),
-            remedies=tuple(_remedies(draft, event, wanted, derived)),
+            remedies=tuple(_remedies(launch, draft, event, wanted, derived)),
         )
         return
 
@@ -127,7 +134,9 @@ def _wanted_value(launch: Launch, event: Event, wanted: int) -> Value:
     return value if value.value is not None else Value("target", wanted, value.origin)
 
 
-def _remedies(draft: Checkpoint, event: Event, wanted: int, derived: int) -> Iterator[Remedy]:
+def _remedies(
+    launch: Launch, draft: Checkpoint, event: Event, wanted: int, derived: int
+) -> Iterator[Remedy]:
     keys = event.facts.get("keys", (length_key(draft), "max_position_embeddings"))
     edits = tuple(_edits(draft, wanted, derived, keys))
     unsafe = raising_changes_numerics(draft)
@@ -151,6 +160,36 @@ def _remedies(draft: Checkpoint, event: Event, wanted: int, derived: int) -> Ite
             "safe",
             environment={_VARIABLE: "1"},
         )
+        if reaches_draft_alone(launch, draft, edits):
+            flag = f"{_OVERRIDES} {shlex.quote(json.dumps(_by_key(edits)))}"
+            yield Remedy(
+                f"or launch with {flag}, which changes nothing but the draft's length",
+                "flag",
+                "unsafe" if unsafe else "safe",
+                flags=(flag,),
+            )
+
+
+def reaches_draft_alone(launch: Launch, draft: Checkpoint, edits: tuple[Edit, ...]) -> bool:
+    """Return whether `--json-model-override-args` with these edits would leave the target as it is.
+
+    One string goes to both models, and is laid over the top level of each config
+    (`utils/hf_transformers_utils.py:get_config`, all releases). It misses a target that keeps its
+    language model in a nested config, and changes nothing in one that has the value already. With
+    a token map the draft worker replaces it up to 0.5.16.
+    """
+    target, flags = launch.target, launch.flags
+    if target is None or launch.draft is None or not edits or draft.text_pointer:
+        return False
+    if {"json-model-override-args", "speculative-token-map"} & flags.keys():
+        return False
+    return bool(target.text_pointer) or all(
+        target.config.get(edit.pointer) == edit.after for edit in edits
+    )
+
+
+def _by_key(edits: tuple[Edit, ...]) -> dict[str, int]:
+    return {edit.pointer.rsplit("/", 1)[-1]: edit.after for edit in edits}
 
 
 def _edits(draft: Checkpoint, wanted: int, derived: int, keys: tuple[str, ...]) -> Iterator[Edit]:

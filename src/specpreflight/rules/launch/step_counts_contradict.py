@@ -52,6 +52,7 @@ _CHAIN = (Remedy.flag("for a chain give --speculative-eagle-topk 1", "--speculat
 _REMEDIES = {
     "arguments.parameters-without-steps": _ALL_OR_NONE,
     "arguments.steps-without-topk": _CHAIN,
+    "arguments.multi-layer-tokens": _CHAIN,
 }
 
 _TREES = ("EAGLE", "EAGLE3", "NEXTN", "STANDALONE")
@@ -112,6 +113,7 @@ RULE = Rule(
         "arguments.draft-tokens-adjusted",
         "arguments.block-draft-steps",
         "arguments.topk-paged",
+        "arguments.multi-layer-tokens",
     ),
     check=check,
 )

@@ -154,3 +154,26 @@ def test_the_overlap_scheduler_follows_the_variable_of_its_time(
 def test_running_requests_are_limited_unless_asked_for(flags: str, expected: int) -> None:
     args = arguments("0.5.9", f"{chain(3, 1, 4)} {flags}", draft=LLAMA)
     assert args.max_running_requests == expected
+
+
+@pytest.mark.parametrize(
+    ("release", "algorithm", "backend", "expected"),
+    [
+        ("0.4.9.post2", EAGLE3, "triton", "triton"),
+        ("0.4.9.post3", EAGLE3, "triton", "fa3"),
+        ("0.4.9.post3", EAGLE3, "fa3", "fa3"),
+        ("0.4.9.post3", "", "triton", "triton"),
+        ("0.4.9.post4", EAGLE3, "triton", "triton"),
+    ],
+)
+def test_one_release_moves_llama4_to_fa3(
+    release: str, algorithm: str, backend: str, expected: str
+) -> None:
+    llama4 = {"architectures": ["Llama4ForConditionalGeneration"], "num_hidden_layers": 48}
+    args = arguments(
+        release, f"{algorithm} --attention-backend {backend}", target=llama4, draft=LLAMA
+    )
+    assert args.attention_backend == expected
+    told = [event.topic for event in args.events if event.topic == "attention.llama4-fa3"]
+    assert bool(told) is (backend != expected)
+    assert ("attention.model-backend" in stops(args)) is (release == "0.4.9.post4")

@@ -43,6 +43,8 @@ PROBES: Mapping[str, Probe] = {
     "eagle3.ids-read": workers.ids_read,
     "eagle3.layer-names": workers.layer_names,
     "eagle3.many-layers": workers.many_layers,
+    "eagle3.mla-norm-keys": workers.mla_norm_keys,
+    "eagle3.norm-keys": workers.norm_keys,
     "eagle3.use-aux-hidden-state-read": workers.use_aux_hidden_state_read,
     "workers.draft-weights": workers.draft_weights,
     "workers.target-reads-draft": workers.target_reads_draft,

@@ -19,6 +19,10 @@ from specpreflight.engines.sglang.harvest.source_tree import Module, SourceTree
 _RUNNER = "srt/model_executor/model_runner.py"
 _AUX = "srt/model_executor/model_runner_components/spec_aux_hidden_state.py"
 _EAGLE3 = "srt/models/llama_eagle3.py"
+_MLA_EAGLE3 = "srt/models/kimi_k25_eagle3.py"
+_NORM_KEYS = (
+    "norm_before_residual", "norm_before_fc", "fc_norm", "use_aux_norm", "norm_output",
+)  # fmt: skip
 _GRAPHS = frozenset({"init_cuda_graphs", "init_device_graphs"})
 _ASKED = {
     "is_eagle3": ("EAGLE3",),
@@ -137,6 +141,34 @@ def layer_names(tree: SourceTree) -> Answer | None:
         return None
     _, function, where = found
     return Answer(("midlayer", "layers.N") if says(function, "layers.0") else ("midlayer",), where)
+
+
+def norm_keys(tree: SourceTree) -> Answer | None:
+    """Return which switches of norms in a draft's config the Llama EAGLE-3 class reads."""
+    return _keys_read(tree, _EAGLE3)
+
+
+def mla_norm_keys(tree: SourceTree) -> Answer | None:
+    """Return which switches of norms in a draft's config the MLA EAGLE-3 class reads."""
+    return _keys_read(tree, _MLA_EAGLE3)
+
+
+def _keys_read(tree: SourceTree, file: str) -> Answer | None:
+    module = tree.at(file)
+    if module is None:
+        return None
+    asked = {
+        str(key.value)
+        for name in ("getattr", "get", "hasattr")
+        for call in calls(module.tree, name)
+        for key in call.args
+        if isinstance(key, ast.Constant)
+    } | {
+        node.attr
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.Attribute) and mentions(node.value, "config")
+    }
+    return Answer(tuple(key for key in _NORM_KEYS if key in asked), module.relative)
 
 
 def ids_read(tree: SourceTree) -> Answer | None:

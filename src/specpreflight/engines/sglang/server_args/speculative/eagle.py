@@ -44,7 +44,7 @@ def handle_eagle_family(args: ServerArgs) -> None:
     _choose_scheduler(args)
     if args.since("0.4.7"):
         _drop_mixed_chunk(args)
-    args.attempt(_default_draft_path, _check_iquest_q1)
+    args.attempt(_default_draft_path, _force_fa3_for_llama4, _check_iquest_q1)
     if not _fill_parameters(args):
         return
     if not args.since("0.4.9") and args.page_size > 1 and args.speculative_eagle_topk > 1:
@@ -199,6 +199,22 @@ def _default_draft_path(args: ServerArgs) -> None:
             "page_size",
             "attention_backend",
         )
+
+
+def _force_fa3_for_llama4(args: ServerArgs) -> None:
+    """0.4.9.post3 alone: Llama 4 is moved to FA3 here; later releases ask for it in the checks."""
+    if not args.since("0.4.9.post3") or args.since("0.4.9.post4"):
+        return
+    if "Llama4" not in args.architecture or args.attention_backend == "fa3":
+        return
+    args.set("attention_backend", "fa3", "Llama 4 speculates on FA3 only")
+    args.tell(
+        "attention.llama4-fa3",
+        "the attention backend becomes fa3: Llama 4 speculates on nothing else",
+        "Llama4 requires using fa3 attention backend. Attention backend is automatically set to "
+        "fa3.",
+        "attention_backend",
+    )
 
 
 def _fill_parameters(args: ServerArgs) -> bool:

@@ -1,0 +1,112 @@
+"""What the draft's worker refuses once both models are loaded.
+
+Restates the constructors in `speculative/eagle_worker_v2.py`, `multi_layer_eagle_worker_v2.py` and
+`models/llama_eagle3.py:LlamaForCausalLMEagle3.__init__`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from specpreflight.engines.sglang.pair import Pair
+from specpreflight.models.finding import Outcome, Stage, Value
+from specpreflight.models.resolved import Event
+from specpreflight.models.weights import weights_of
+
+
+def draft_worker_events(pair: Pair) -> Iterator[Event]:
+    """Yield what the constructors of the draft's model and worker raise."""
+    yield from _eagle3_config(pair)
+    yield from _multi_layer_tokens(pair)
+    yield from _sampling_vocabulary(pair)
+
+
+def _eagle3_config(pair: Pair) -> Iterator[Event]:
+    """Yield what `LlamaForCausalLMEagle3` raises on its config.
+
+    Where the tensors are at hand, the restated loader says the same and more.
+    """
+    checkpoint = pair.draft_checkpoint
+    if pair.draft_class != "LlamaForCausalLMEagle3" or checkpoint is None:
+        return
+    table = weights_of(checkpoint)
+    if table is not None and not table.unseen:
+        return
+    config, layers = pair.draft.config, pair.draft.config.get("num_hidden_layers")
+    if pair.knowledge.probe("eagle3.many-layers") is False and layers not in (1, None):
+        yield _refused(
+            f"this release runs EAGLE-3 drafts of one layer, the config says {layers}",
+            "EAGLE3 currently only supports 1 layer",
+            "ValueError",
+            pair.draft_value("/num_hidden_layers"),
+        )
+    elif not config.has("draft_vocab_size") and config.get("tie_word_embeddings") is False:
+        yield _refused(
+            "`draft_vocab_size` is missing; null would mean the target's whole vocabulary",
+            f"'{config.class_name}' object has no attribute 'draft_vocab_size'",
+            "AttributeError",
+            pair.draft_value("/draft_vocab_size"),
+        )
+
+
+def _refused(message: str, said: str, exception: str, values: tuple[Value, ...]) -> Event:
+    return Event(
+        "eagle3.config-unfit",
+        Outcome.CRASHES,
+        Stage.WEIGHTS,
+        message,
+        engine_message=said,
+        exception=exception,
+        source="models/llama_eagle3.py:LlamaForCausalLMEagle3.__init__",
+        values=values,
+    )
+
+
+def _multi_layer_tokens(pair: Pair) -> Iterator[Event]:
+    """Yield the event for a tree in multi-layer EAGLE (0.5.13 on), which drafts chains only."""
+    if not pair.since("0.5.13") or not pair.setting("enable_multi_layer_eagle"):
+        return
+    steps = pair.setting("speculative_num_steps")
+    tokens = pair.setting("speculative_num_draft_tokens")
+    if not isinstance(steps, int) or not isinstance(tokens, int) or tokens == steps + 1:
+        return
+    yield Event(
+        "arguments.multi-layer-tokens",
+        Outcome.CRASHES,
+        Stage.WEIGHTS,
+        f"multi-layer EAGLE needs {steps + 1} draft tokens for {steps} steps, got {tokens}",
+        engine_message=(
+            "multi-layer EAGLE requires speculative_num_draft_tokens == speculative_num_steps + 1"
+        ),
+        exception="AssertionError",
+        source="speculative/multi_layer_eagle_worker_v2.py",
+        values=(
+            pair.args.value("speculative_num_steps"),
+            pair.args.value("speculative_num_draft_tokens"),
+        ),
+    )
+
+
+def _sampling_vocabulary(pair: Pair) -> Iterator[Event]:
+    """Yield the event for rejection sampling with a draft of a reduced vocabulary (0.5.14 on)."""
+    if not pair.setting("speculative_use_rejection_sampling"):
+        return
+    reduced, whole = pair.draft.config.get("draft_vocab_size"), pair.target.text.get("vocab_size")
+    if not isinstance(reduced, int) or not isinstance(whole, int) or reduced == whole:
+        return
+    yield Event(
+        "arguments.rejection-sampling-vocabulary",
+        Outcome.CRASHES,
+        Stage.WEIGHTS,
+        f"rejection sampling needs one vocabulary, the draft has {reduced} of {whole} tokens",
+        engine_message=(
+            "--speculative-use-rejection-sampling requires the draft and target to share one "
+            f"vocab, but the draft vocab ({reduced})"
+        ),
+        exception="ValueError",
+        source="speculative/eagle_worker_v2.py",
+        values=(
+            *pair.draft_value("/draft_vocab_size"),
+            *pair.target_value(f"{pair.target.pointer}/vocab_size"),
+        ),
+    )
