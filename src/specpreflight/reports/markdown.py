@@ -53,7 +53,8 @@ def _finding(finding: Finding) -> Iterator[str]:
         yield "| | value | where |"
         yield "|---|---|---|"
         for value in finding.values:
-            yield f"| `{_cell(value.label)}` | `{_cell(json.dumps(value.value))}` | {_where(value)} |"
+            shown = json.dumps(value.value)
+            yield f"| `{_cell(value.label)}` | `{_cell(shown)}` | {_where(value)} |"
         yield ""
     if finding.detail:
         yield _prose(finding.detail)
@@ -75,7 +76,7 @@ def _where(value: Value) -> str:
 
 
 #: What means something in Markdown or HTML, or calls somebody.
-_MEANINGFUL = re.compile(r"([\\<>&@\[\]*_#|])")
+_MEANINGFUL = re.compile(r"([\\<>&@\[\]*#|])")
 
 
 def _prose(text: str) -> str:
