@@ -82,12 +82,13 @@ def _text(value: object) -> str:
 
     Control characters, and those that reverse the direction of what follows, show as `\\u202e`.
     """
-    return html.escape(
-        "".join(
+    text = str(value)
+    if not text.isprintable():
+        text = "".join(
             char if char.isprintable() or char == "\n" else char.encode("unicode_escape").decode()
-            for char in str(value).encode("utf-8", "backslashreplace").decode("utf-8")
+            for char in text
         )
-    )
+    return html.escape(text)
 
 
 def _prose(text: str) -> str:
@@ -198,7 +199,13 @@ def _launch(launch: _Launch) -> Iterator[str]:
     engine = f"{report.engine.name} {report.engine.version}"
     yield f"<h2>{_text(launch.name)} <small>on {_text(engine)}</small></h2>"
     yield f'<p class="verdict {_mood(report.verdict.outcome)}">{_prose(report.verdict.summary)}</p>'
-    yield f"<p><small>release by {_text(report.engine.determined_by)}</small></p>"
+    about = {
+        "release by": report.engine.determined_by,
+        "launch in": report.inputs.launch_file,
+        "paired by": report.inputs.paired_by,
+    }
+    shown = [f"{name} {_text(value)}" for name, value in about.items() if value is not None]
+    yield f"<p><small>{'; '.join(shown)}</small></p>"
     for number, finding in enumerate(report.findings, start=1):
         yield from _finding(f"{launch.anchor}-{number}", finding, report)
     if report.skipped:
