@@ -13,6 +13,13 @@ import pytest
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "kimi-k2.5-eagle3"
 
 
+@pytest.fixture(autouse=True)
+def cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path_factory.mktemp("cache")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(folder))
+    return folder
+
+
 @pytest.fixture
 def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The target of the incident, and the draft as two epochs of one training run."""
@@ -47,7 +54,7 @@ def test_the_newest_of_a_series(run: Callable[..., Any], tree: Path) -> None:
 def test_a_draft_without_target_is_listed(run: Callable[..., Any], tree: Path) -> None:
     ran = run("scan", "run/epoch_1", "--no-env")
     assert ran.code == 0
-    assert "no target for run/epoch_1" in ran.stdout
+    assert "1 draft without a target:\n  run/epoch_1: " in ran.stdout
 
 
 def test_an_unreadable_config_leaves_the_others(run: Callable[..., Any], tree: Path) -> None:

@@ -2,37 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from specpreflight.cli import report_error
 from specpreflight.cli.check import FAIL_ON, FORMATS, Options, WordsCommand
-from specpreflight.cli.configured import configured, report_idle
+from specpreflight.cli.configured import configured, idle_lines
 from specpreflight.errors import InputError
 
 if TYPE_CHECKING:
-    from specpreflight.models.launch import Launch
-    from specpreflight.models.report import Report
-    from specpreflight.scanning.subjects import Subject
-    from specpreflight.scanning.survey import Survey
+    from specpreflight.scanning import Conditions, Scanned, Survey
+    from specpreflight.scanning.changes import Changes
+
+
+class Extent(NamedTuple):
+    """What a scan covers, and by which means."""
+
+    target: str | None = None
+    pairs: Path | None = None
+    latest: bool = False
+    changed_since: str | None = None
+    hub_cache: bool = False
+    jobs: int | None = None
+    no_cache: bool = False
+    ray: str | None = None
 
 
 @click.command(cls=WordsCommand)
-@click.argument("paths", nargs=-1, required=True, metavar="PATH… [-- ENGINE ARGUMENTS]")
+@click.argument("paths", nargs=-1, metavar="PATH… [-- ENGINE ARGUMENTS]")
 @click.option("--target", metavar="TARGET", help="The target of every draft that is found.")
 @click.option(
     "--pairs",
-    "pairs_file",
     type=click.Path(path_type=Path),
     metavar="FILE",
     help="Which draft is for which target: lines of TARGET DRAFT, or JSON.",
 )
-@click.option("--latest", is_flag=True, help="Check only the newest of epoch_3/, step_100/, 4/ ….")
-@click.option(
-    "--engine", "engines", multiple=True, metavar="NAME[@VERSION|@PATH]", help="Engine and release."
-)
+@click.option("--latest", is_flag=True, help="Only the newest of epoch_3/, step_100/, 4/ ….")
+@click.option("--changed-since", metavar="REV", help="Only launches that a git diff touches.")
+@click.option("--hub-cache", is_flag=True, help="The local cache of the Hub too.")
+@click.option("--jobs", type=click.IntRange(1), metavar="N", help="Processes; one a core.")
+@click.option("--no-cache", is_flag=True, help="Take no report of an earlier scan.")
+@click.option("--ray", metavar="ADDRESS", help="Spread the checks over a Ray cluster.")
+@click.option("--engine", "engines", multiple=True, metavar="NAME[@VERSION|@PATH]")
 @click.option("--env", "settings", multiple=True, metavar="NAME=VALUE", help="Set a variable.")
 @click.option(
     "--env-file", "env_files", multiple=True, type=click.Path(path_type=Path), metavar="FILE"
@@ -51,24 +67,21 @@ if TYPE_CHECKING:
 @click.option("--output", "outputs", multiple=True, metavar="FORMAT=FILE")
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto")
 @click.option("-v", "--verbose", is_flag=True, help="Show notes and launches without findings.")
+@click.option("--online", is_flag=True, help="Download the JSON files of Hub ids not cached.")
 @click.pass_context
 @configured
-def scan(
-    ctx: click.Context,
-    /,
-    target: str | None,
-    pairs_file: Path | None,
-    latest: bool,
-    no_env: bool,
-    fail_on: str,
-    **given: Any,
-) -> None:
-    """Check every checkpoint and launch file under PATH.
+def scan(ctx: click.Context, /, no_env: bool, fail_on: str, **given: Any) -> None:
+    """Check every checkpoint and every launch file under PATH.
+
+    A draft is checked with the target that an option, its own files, a launch file or equal facts
+    give it; what stands after `--` are the engine's arguments for all of them.
 
     \b
       specpreflight scan drafts/ --target moonshotai/Kimi-K2.5
       specpreflight scan . --format sarif --output html=report.html
+      specpreflight scan . --changed-since origin/main
     """
+    extent = Extent(**{name: given.pop(name) for name in Extent._fields})
     words = ctx.meta["words"]
     options = Options(
         typed=ctx.meta["typed"],
@@ -77,93 +90,149 @@ def scan(
         fail_on=FAIL_ON.get(fail_on),
         **given,
     )
-    ctx.exit(run_scan(options, target, pairs_file, latest=latest))
+    ctx.exit(run_scan(options, extent))
 
 
-def run_scan(options: Options, target: str | None, pairs_file: Path | None, *, latest: bool) -> int:
-    """Scan as the options say, write the reports and return the exit code."""
-    from specpreflight.api import check as check_launch
-    from specpreflight.cli.rendering import parse_output
+def run_scan(options: Options, extent: Extent) -> int:
+    """Scan as the options say, write the reports as they come, and return the exit code."""
+    from specpreflight.cli.scan_output import open_writers, progress_of
+    from specpreflight.models.idle import IdleWatch
     from specpreflight.reports.scan_text import Tally
     from specpreflight.scanning.survey import survey
     from specpreflight.sources.checkpoint_tree import CheckpointTree
 
-    for output in options.outputs:
-        parse_output(output)
-    found = survey(CheckpointTree(options.paths, latest=latest))
+    tally, worst = Tally(), 0
+    watch = None if options.policy is None else IdleWatch(options.policy)
+    tree = CheckpointTree(_roots(options.paths, extent), latest=extent.latest)
+    with open_writers(options) as writers, closing(survey(tree)) as found:
+        scanned = _scanned(found, options, extent)
+        with progress_of(scanned, found.checkpoints) as shown:
+            for one in shown:
+                worst = max(worst, _rank(one, options), key=_BADNESS.index)
+                if one.report is None:
+                    continue
+                tally.add(one.report)
+                if one.subject is not None and one.subject.unpaired and one.subject.draft:
+                    tally.unpaired.append((one.subject.draft.given, one.subject.unpaired))
+                if watch is not None:
+                    watch.see(one.report)
+                for writer in writers:
+                    writer.add(one.report)
+        for writer in writers:
+            writer.end(tally, found.unreadable)
     for unreadable in found.unreadable:
-        click.echo(f"specpreflight: {unreadable.path}: {unreadable.reason}", err=True)
-    tally = Tally()
-    reports: list[Report] = []
-    unreadable_inputs = bool(found.unreadable)
-    for subject, launch in _launches(found, options, target, pairs_file):
-        report = check_launch(launch, policy=options.policy)
-        tally.add(report)
-        if subject is not None and subject.unpaired and subject.draft:
-            tally.unpaired.append((subject.draft, subject.unpaired))
-        for checkpoint in (launch.target, launch.draft):
-            if checkpoint is not None and checkpoint.problem is not None:
-                unreadable_inputs = True
-        reports.append(report)
-    _write(reports, tally, options)
-    report_idle(reports, options.policy)
-    if any(report.internal_errors for report in reports):
+        report_error(InputError(f"{unreadable.path}: {unreadable.reason}"))
+    if watch is not None:
+        for line in idle_lines(watch):
+            click.echo(f"specpreflight: {line}", err=True)
+    if not tally.launches and not found.unreadable:
+        click.echo("specpreflight: no checkpoint and no launch found to check", err=True)
+    if found.unreadable:
+        worst = max(worst, InputError.exit_code, key=_BADNESS.index)
+    return worst
+
+
+#: Exit codes from best to worst.
+_BADNESS = (0, 1, InputError.exit_code, 3)
+
+
+def _rank(one: Scanned, options: Options) -> int:
+    """Return the exit code that one launch calls for, and say on stderr what kept it from more."""
+    if one.report is None:
+        click.echo(f"specpreflight: internal error: {one.failure}", err=True)
         return 3
-    if unreadable_inputs:
+    for failure in one.report.internal_errors:
+        click.echo(f"specpreflight: internal error: {failure}", err=True)
+    for problem in one.problems:
+        report_error(InputError(problem.message, hint=problem.hint))
+    if one.report.internal_errors:
+        return 3
+    if one.problems:
         return InputError.exit_code
-    return int(any(report.fails(options.fail_on) for report in reports))
+    return int(one.report.fails(options.fail_on))
 
 
-def _launches(
-    found: Survey, options: Options, target: str | None, pairs_file: Path | None
-) -> Iterator[tuple[Subject | None, Launch]]:
-    """Yield the launches of the files in the tree, then those of the pairs."""
-    from specpreflight.cli.loading import load_launches
-    from specpreflight.scanning.subjects import subjects
+def _roots(paths: tuple[str, ...], extent: Extent) -> tuple[str, ...]:
+    if not paths and not extent.hub_cache:
+        raise click.UsageError("nothing to scan: give a PATH, or --hub-cache")
+    if not extent.hub_cache:
+        return paths
+    from specpreflight.sources.hub_cache import cached_snapshots
+
+    return (*paths, *map(str, cached_snapshots()))
+
+
+def _scanned(found: Survey, options: Options, extent: Extent) -> Iterator[Scanned]:
+    """Yield the launches of files in the tree, then those of its checkpoints."""
+    from specpreflight.scanning import Runner, scan_survey
+    from specpreflight.scanning.changes import changes_since
+    from specpreflight.scanning.store import open_store
+    from specpreflight.scanning.workers import usable_cores
     from specpreflight.sources.pairs_file import read_pairs
 
+    since = extent.changed_since
+    changes = None if since is None else changes_since(options.paths, since)
+    pairs = () if extent.pairs is None else read_pairs(extent.pairs)
+    conditions = _conditions(options)
+    runner = Runner(
+        conditions,
+        jobs=extent.jobs or usable_cores(),
+        policy=options.policy,
+        store=None if extent.no_cache else open_store(conditions),
+    )
     launched: set[str] = set()
     for path in found.launch_files:
-        try:
-            launches = load_launches(options._replace(paths=(path,), words=None, every_launch=True))
-        except InputError:
-            continue
-        for launch in launches:
-            for checkpoint in (launch.target, launch.draft):
-                if checkpoint is not None and checkpoint.directory is not None:
-                    launched.add(str(checkpoint.directory.resolve()))
-            yield None, launch
-    pairs = read_pairs(pairs_file) if pairs_file is not None else ()
-    for subject in subjects(found, target=target, pairs=pairs, launched=launched):
-        if subject.target is None and subject.draft is not None:
-            yield from ((subject, launch) for launch in _alone(subject.draft, options))
-            continue
-        paths = tuple(path for path in (subject.target, subject.draft) if path is not None)
-        for launch in load_launches(options._replace(paths=paths)):
-            yield subject, launch
+        yield from _launches_in(path, found, options, changes, launched)
+    yield from scan_survey(
+        found,
+        runner,
+        target=extent.target,
+        pairs=pairs,
+        changes=changes,
+        launched=frozenset(launched),
+    )
 
 
-def _alone(draft: str, options: Options) -> Sequence[Launch]:
-    """Return launches of a draft whose target is not known: flags name one, nothing is read."""
-    from dataclasses import replace
-
+def _conditions(options: Options) -> list[Conditions]:
+    """Return what all pairs have in common, once for each engine."""
     from specpreflight.cli.loading import load_launches
+    from specpreflight.scanning import Conditions
+    from specpreflight.sources.hub_cache import find_or_download, find_snapshot
 
-    launches = load_launches(options._replace(paths=("(unknown target)", draft)))
-    return [replace(launch, target=None, target_path=None) for launch in launches]
+    return [
+        Conditions(
+            launch.engine,
+            launch.argv,
+            launch.environment,
+            launch.hardware,
+            launch.facts,
+            find_or_download if options.online else find_snapshot,
+        )
+        for launch in load_launches(options._replace(paths=("",)))
+    ]
 
 
-def _write(reports: Sequence[Report], tally: Any, options: Options) -> None:
-    from specpreflight.cli.rendering import render, write_output
-    from specpreflight.reports.scan_text import lay_out_launch, lay_out_totals
+def _launches_in(
+    path: str, found: Survey, options: Options, changes: Changes | None, launched: set[str]
+) -> Iterator[Scanned]:
+    """Yield what there is to say of the launches that a file starts, if it starts any.
 
-    for output in options.outputs:
-        write_output(output, reports)
-    if options.form != "text":
-        click.echo(render(options.form, reports) if reports else "", nl=False)
+    The real paths of the checkpoints that they name are added to `launched`.
+    """
+    from specpreflight.cli.loading import load_launches
+    from specpreflight.scanning import check_file
+    from specpreflight.sources.checkpoint_tree import Unreadable
+
+    if not os.access(path, os.R_OK):
+        found.unreadable.append(Unreadable(path, "permission denied"))
         return
-    for report in reports:
-        for line in lay_out_launch(report, verbose=options.verbose):
-            click.echo("".join(piece.text for piece in line))
-    for line in lay_out_totals(tally):
-        click.echo("".join(piece.text for piece in line))
+    try:
+        launches = load_launches(options._replace(paths=(path,), words=None, every_launch=True))
+    except InputError:
+        return
+    for launch in launches:
+        sides = [side for side in (launch.target, launch.draft) if side is not None]
+        folders = [str(side.directory.resolve()) for side in sides if side.directory is not None]
+        launched.update(folders)
+        if changes is None or changes.touch_file(path, folders):
+            yield check_file(path, launch, options.policy)

@@ -1,15 +1,12 @@
 """Which target a draft is for: what its files say, and which targets could be meant.
 
-Nothing is read here. A `Profile` is what pairing asks of one config, a `Targets` holds the targets
-of a tree, and `Targets.find` answers for one draft.
+Nothing is read here. A `Profile` is what pairing asks of one config, and `Targets` answers which
+target of a tree a draft means.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import PurePath
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from specpreflight.models.checkpoint import Checkpoint
@@ -63,22 +60,21 @@ class Unpaired(NamedTuple):
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Profile:
+class Profile(NamedTuple):
     """What pairing asks of a config; `None` where it does not say.
 
     `kind` is `draft` for a head that can only propose, `target` for a model that could be served
     (a small one may be a standalone draft), `unknown` where the config cannot be read.
-    `hidden_size` and `vocab_size` of a draft are those that it expects of its target.
+    `hidden_size`, `vocab_size`, `layers` and `model_type` of a draft are those that it expects of
+    its target.
     """
 
     kind: Literal["target", "draft", "unknown"]
-    format: DraftFormat | None = None
-    statements: tuple[Statement, ...] = ()
     hidden_size: int | None = None
     vocab_size: int | None = None
     layers: int | None = None
     model_type: str | None = None
+    statements: tuple[Statement, ...] = ()
 
 
 def is_model_config(root: Mapping[str, Any]) -> bool:
@@ -91,26 +87,23 @@ def describe(checkpoint: Checkpoint) -> Profile:
     if checkpoint.problem is not None:
         return Profile("unknown")
     root: dict[str, Any] = checkpoint.config.root
-    found = draft_format(checkpoint)
-    if found is DraftFormat.STANDALONE and not _is_headlike(root):
+    if draft_format(checkpoint) is DraftFormat.STANDALONE and not _is_headlike(root):
         return Profile(
             "target",
-            found,
-            hidden_size=_whole(checkpoint.text, "hidden_size"),
-            vocab_size=_whole(checkpoint.text, "vocab_size") or _whole(root, "vocab_size"),
-            layers=_whole(checkpoint.text, "num_hidden_layers"),
-            model_type=_text(root, "model_type"),
+            _whole(checkpoint.text, "hidden_size"),
+            _whole(checkpoint.text, "vocab_size") or _whole(root, "vocab_size"),
+            _whole(checkpoint.text, "num_hidden_layers"),
+            _text(root, "model_type"),
         )
     body = root.get("transformer_layer_config")
     inner = body if isinstance(body, dict) else root
     return Profile(
         "draft",
-        found,
+        _whole(root, "target_hidden_size") or _whole(inner, "hidden_size"),
+        _whole(inner, "vocab_size") or _whole(root, "target_vocab_size"),
+        _whole(root, "num_target_layers"),
+        _text(root, "target_model_type"),
         tuple(_statements(root)),
-        hidden_size=_whole(root, "target_hidden_size") or _whole(inner, "hidden_size"),
-        vocab_size=_whole(inner, "vocab_size") or _whole(root, "target_vocab_size"),
-        layers=_whole(root, "num_target_layers"),
-        model_type=_text(root, "target_model_type"),
     )
 
 
@@ -138,49 +131,48 @@ def _text(mapping: Mapping[str, Any], key: str) -> str | None:
     return value if isinstance(value, str) else None
 
 
-@dataclass
 class Targets:
-    """The targets of a tree, by their paths and their facts."""
+    """The targets of a tree: those that drafts name, and one for each set of facts.
 
-    _by_path: dict[str, str] = field(default_factory=dict)
-    _by_name: dict[str, list[str]] = field(default_factory=dict)
-    _by_facts: dict[tuple[int | None, int | None], dict[Profile, str]] = field(default_factory=dict)
+    Args:
+        wanted: every reference that a draft of the tree makes; only targets that one of them may
+            mean are kept by name.
+    """
+
+    def __init__(self, wanted: Iterable[str]) -> None:
+        folded = [reference.lower().strip("/") for reference in wanted]
+        self._wanted = {name for each in folded for name in (each, each.rpartition("/")[2])}
+        self._by_name: dict[str, list[str]] = {}
+        self._by_facts: dict[tuple[int | None, int | None], dict[Profile, str]] = {}
 
     def add(self, path: str, profile: Profile) -> None:
-        """Add a target that was found at `path`."""
-        self._by_path[os.path.realpath(path)] = path
-        for name in _names(path):
+        """Add the target at `path`."""
+        for name in self._wanted.intersection(_names(path)) if self._wanted else ():
             self._by_name.setdefault(name, []).append(path)
         facts = (profile.hidden_size, profile.vocab_size)
         self._by_facts.setdefault(facts, {}).setdefault(profile, path)
 
-    def named(self, reference: str, base: str) -> str | None:
-        """Return the target that a draft in the directory `base` names, by path or Hub id.
+    def named(self, reference: str) -> str | None:
+        """Return the target that a Hub id means.
 
-        A path counts from the draft's directory or the working directory. Of an id `org/name`,
-        directories called `org/name`, `org--name`, `org__name` and `name` count, in this order,
-        where only one is called so.
+        Of an id `org/name`, directories called `org/name`, `org--name` or `org__name` count, then
+        those called `name`; of two that are called so, neither is meant.
         """
-        for place in (os.path.join(base, reference), reference):  # noqa: PTH118
-            path = os.path.realpath(place)
-            if path in self._by_path:
-                return self._by_path[path]
         folded = reference.lower().strip("/")
         for name in (folded, folded.rpartition("/")[2]):
             found = self._by_name.get(name, ())
-            if len(found) == 1:
-                return found[0]
+            if found:
+                return found[0] if len(found) == 1 else None
         return None
 
     def alike(self, draft: Profile) -> Pairing | Unpaired:
         """Return the only target whose facts are those that the draft expects of its own."""
         if draft.hidden_size is None or draft.vocab_size is None:
             return Unpaired("its files name no target, nor what would tell one")
+        known = self._by_facts.get((draft.hidden_size, draft.vocab_size), {})
         alike = [
-            (profile, path)
-            for profile, path in self._by_facts.get(
-                (draft.hidden_size, draft.vocab_size), {}
-            ).items()
+            path
+            for profile, path in known.items()
             if draft.layers in (None, profile.layers)
             and draft.model_type in (None, profile.model_type)
         ]
@@ -189,23 +181,21 @@ class Targets:
             return Unpaired(f"its files name no target, and none here has {facts}")
         if len(alike) > 1:
             return Unpaired(f"its files name no target, and {len(alike)} here have {facts}")
-        return Pairing(alike[0][1], f"{facts} are those of this target alone", inferred=True)
+        return Pairing(alike[0], f"equal facts: no other target here has {facts}", inferred=True)
 
 
-def _names(path: str) -> Iterator[str]:
-    """Yield the Hub ids and names, in lower case, that a directory may stand for."""
-    parts = PurePath(os.path.abspath(path).lower()).parts  # noqa: PTH100
+def _names(path: str) -> set[str]:
+    """Return the Hub ids and names, in lower case, that a directory may stand for."""
+    parts = path.lower().split("/")
     last = parts[-1]
     if len(parts) > 3 and parts[-2] == "snapshots":
-        last = parts[-3]
+        last = parts[-3].removeprefix("models--")
+    names = {last, "/".join(parts[-2:])}
     for mark in ("--", "__"):
-        if mark in last:
-            organisation, _, name = last.removeprefix("models--").partition(mark)
-            yield f"{organisation}/{name}"
-            yield name
-    if len(parts) > 1:
-        yield f"{parts[-2]}/{last}"
-    yield last
+        organisation, found, name = last.partition(mark)
+        if found:
+            names |= {f"{organisation}/{name}", name}
+    return names
 
 
 def stated_in_card(text: str) -> Sequence[Statement]:

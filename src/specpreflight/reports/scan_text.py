@@ -9,25 +9,35 @@ from specpreflight.models.finding import Finding, Severity
 from specpreflight.models.report import Report
 from specpreflight.reports.text import Line, Piece
 
+#: Drafts without a target that are listed by name where nobody asked for all.
+_LISTED = 20
+
 
 @dataclass
 class Tally:
-    """What a scan has counted so far."""
+    """What a scan has counted so far; `unpaired` are drafts without a target, and why."""
 
     launches: int = 0
+    failing: int = 0
     errors: int = 0
     warnings: int = 0
     notes: int = 0
-    failing: int = 0
+    ignored: int = 0
+    skipped: int = 0
+    fixable: int = 0
     unpaired: list[tuple[str, str]] = field(default_factory=list)
 
     def add(self, report: Report) -> None:
         """Count a report's findings."""
+        summary = report.summary
         self.launches += 1
-        self.errors += report.summary.errors
-        self.warnings += report.summary.warnings
-        self.notes += report.summary.notes
-        self.failing += bool(report.summary.errors)
+        self.failing += summary.errors > 0
+        self.errors += summary.errors
+        self.warnings += summary.warnings
+        self.notes += summary.notes
+        self.ignored += summary.ignored
+        self.skipped += summary.skipped
+        self.fixable += summary.fixable
 
 
 def lay_out_launch(report: Report, *, verbose: bool = False) -> Iterator[Line]:
@@ -35,36 +45,53 @@ def lay_out_launch(report: Report, *, verbose: bool = False) -> Iterator[Line]:
     shown = [one for one in report.findings if verbose or one.severity is not Severity.NOTE]
     if not shown and not verbose:
         return
-    parts = [part for part in (report.inputs.draft, report.inputs.target) if part]
-    yield (
-        Piece(" for ".join(parts), "strong"),
-        Piece(f"  {report.engine.name} {report.engine.version}", "dim"),
-    )
+    inputs = report.inputs
+    named = " for ".join(part for part in (inputs.draft, inputs.target) if part)
+    start = f"{inputs.launch_file}: " if inputs.launch_file else ""
+    engine = f"  {report.engine.name} {report.engine.version}"
+    by = f", by {inputs.paired_by}" if verbose and inputs.paired_by else ""
+    yield (Piece(start + (named or "a launch"), "strong"), Piece(engine + by, "dim"))
     for finding in shown:
-        yield from _finding(finding)
+        yield _line_of(finding)
 
 
-def _finding(finding: Finding) -> Iterator[Line]:
+def _line_of(finding: Finding) -> Line:
     severity = finding.severity or Severity.NOTE
     place = next((one.origin for one in finding.values if one.origin.path is not None), None)
-    where = "" if place is None else str(place.path)
-    if place is not None and place.line is not None:
-        where += f":{place.line}:{place.column}"
-    yield (
-        Piece("  " + where + (": " if where else ""), "place"),
+    where = "  "
+    if place is not None:
+        where += f"{place.path}:{place.line}:{place.column}: " if place.line else f"{place.path}: "
+    sure = "" if finding.confidence.value == "proven" else f" ({finding.confidence.value})"
+    return (
+        Piece(where, "place"),
         Piece(f"{severity.value}[{finding.rule}]", severity.value),
-        Piece(" " + finding.message),
+        Piece(f" {finding.message}{sure}"),
     )
 
 
-def lay_out_totals(tally: Tally) -> Iterator[Line]:
+def lay_out_totals(tally: Tally, *, verbose: bool = False) -> Iterator[Line]:
     """Yield the last lines: drafts without a target, and the counts."""
-    for path, reason in tally.unpaired:
-        yield (Piece(f"no target for {path}: {reason}", "dim"),)
-    yield (
-        Piece(
-            f"{tally.launches} launches, {tally.failing} with errors: {tally.errors} errors, "
-            f"{tally.warnings} warnings, {tally.notes} notes",
-            "strong",
-        ),
-    )
+    if tally.unpaired:
+        yield (Piece(f"{_count(len(tally.unpaired), 'draft')} without a target:", "strong"),)
+    listed = tally.unpaired if verbose else tally.unpaired[:_LISTED]
+    for path, reason in listed:
+        yield (Piece(f"  {path}: ", "place"), Piece(reason))
+    if len(listed) < len(tally.unpaired):
+        yield (Piece(f"  and {len(tally.unpaired) - len(listed)} more (-v)", "dim"),)
+    counts = [
+        _count(tally.launches, "launch", "es"),
+        f"{tally.failing} with errors",
+        _count(tally.errors, "error"),
+        _count(tally.warnings, "warning"),
+    ]
+    if tally.notes:
+        counts.append(_count(tally.notes, "note") + ("" if verbose else " (-v)"))
+    if tally.ignored:
+        counts.append(f"{tally.ignored} ignored")
+    if tally.fixable:
+        counts.append(f"{tally.fixable} fixable")
+    yield (Piece(", ".join(counts) + ".", "strong"),)
+
+
+def _count(number: int, noun: str, plural: str = "s") -> str:
+    return f"{number} {noun}{'' if number == 1 else plural}"

@@ -34,10 +34,11 @@ _PROGRESS = re.compile(
 
 
 class FoundCheckpoint(NamedTuple):
-    """A directory with a config.json, and the names in it, sorted."""
+    """A directory with a config.json: as the user would write it, its real path, its entries."""
 
     path: str
-    names: tuple[str, ...]
+    real: str
+    entries: Sequence[os.DirEntry[str]]
 
 
 class FoundLaunchFile(NamedTuple):
@@ -98,6 +99,7 @@ class CheckpointTree:
         if any(_is_within(real, entered) for entered in self._entered):
             return
         self._entered.add(real)
+        given = len(path)
         waiting: list[str | _Series] = [path]
         while waiting:
             following = waiting.pop()
@@ -115,30 +117,29 @@ class CheckpointTree:
             except OSError as error:
                 yield Unreadable(path, (error.strerror or str(error)).lower())
                 continue
-            names = []
             below = []
             for entry in entries:
+                name = entry.name
                 if entry.is_dir(follow_symlinks=False):
-                    if not _is_skipped(entry.name):
+                    if not _is_skipped(name):
                         below.append(entry.path)
+                elif name == "config.json":
+                    self._found += 1
+                    yield FoundCheckpoint(path, real + path[given:], entries)
                 elif entry.is_symlink() and entry.is_dir():
                     self._links.append(entry.path)
-                else:
-                    names.append(entry.name)
-                    if entry.name.endswith(LAUNCH_SUFFIXES) and _mentions_engine(entry):
-                        yield FoundLaunchFile(entry.path)
-            if "config.json" in names:
-                self._found += 1
-                yield FoundCheckpoint(path, tuple(names))
+                elif name.endswith(LAUNCH_SUFFIXES) and _mentions_engine(entry):
+                    yield FoundLaunchFile(entry.path)
             waiting += reversed(_grouped(below) if self.latest else below)
 
     def _alone(self, path: str) -> Iterator[FoundCheckpoint | Unreadable]:
         try:
-            names = sorted(os.listdir(path))  # noqa: PTH208
+            with os.scandir(path) as scanned:
+                entries = sorted(scanned, key=_name_of)
         except OSError as error:
             yield Unreadable(path, (error.strerror or str(error)).lower())
         else:
-            yield FoundCheckpoint(path, tuple(names))
+            yield FoundCheckpoint(path, os.path.realpath(path), entries)
 
 
 def _grouped(below: Sequence[str]) -> list[str | _Series]:

@@ -39,3 +39,18 @@ def find_or_download(repository: str, revision: str) -> Path:
     from specpreflight.storage.hub import download_json
 
     return find_snapshot(repository, revision) or download_json(repository, revision)
+
+
+def cached_snapshots() -> list[Path]:
+    """Return the snapshot folder of every revision that the local cache knows by a name.
+
+    Of a repository without named revisions, all snapshots.
+    """
+    found: dict[Path, None] = {}
+    for folder in sorted(cache_directory().glob("models--*")):
+        named = [path for path in sorted((folder / "refs").rglob("*")) if path.is_file()]
+        snapshots = [folder / "snapshots" / path.read_text().strip() for path in named]
+        for snapshot in snapshots or sorted((folder / "snapshots").glob("*")):
+            if os.path.lexists(snapshot / "config.json"):
+                found[snapshot] = None
+    return list(found)

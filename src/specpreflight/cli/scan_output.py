@@ -1,0 +1,175 @@
+"""What a scan writes, and when: lines as they come, documents when all is known."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict
+from typing import IO, TYPE_CHECKING, Protocol
+
+import click
+
+from specpreflight.errors import InputError
+from specpreflight.models.report import FORMAT_VERSION, Report, Summary
+
+if TYPE_CHECKING:
+    from specpreflight.cli.check import Options
+    from specpreflight.reports.scan_text import Tally
+    from specpreflight.reports.text import Line, Piece
+    from specpreflight.scanning import Scanned
+    from specpreflight.sources.checkpoint_tree import Unreadable
+
+
+class Writer(Protocol):
+    """One of the forms that a scan's reports are written in."""
+
+    def add(self, report: Report) -> None:
+        """Take the next report."""
+        ...
+
+    def end(self, tally: Tally, unreadable: Sequence[Unreadable]) -> None:
+        """Write what comes after the last report."""
+        ...
+
+
+@contextmanager
+def open_writers(options: Options) -> Iterator[list[Writer]]:
+    """Open what `--format` and `--output` ask for.
+
+    Raises:
+        UsageError: an output is not FORMAT=FILE.
+        InputError: a file cannot be written.
+    """
+    from specpreflight.cli.rendering import parse_output
+
+    parsed = [parse_output(output) for output in options.outputs]
+    with ExitStack() as stack:
+        writers: list[Writer] = []
+        if options.form == "text":
+            writers.append(_Text(options))
+        else:
+            writers.append(_writer(options.form, None))
+        for form, path in parsed:
+            try:
+                stream = stack.enter_context(path.open("w", encoding="utf-8"))
+            except OSError as error:
+                raise InputError(f"{path}: cannot be written: {error.strerror}") from None
+            writers.append(_writer(form, stream))
+        yield writers
+
+
+def _writer(form: str, stream: IO[str] | None) -> Writer:
+    if form == "json":
+        return _Json(stream)
+    return _JsonLines(stream) if form == "json-lines" else _Document(form, stream)
+
+
+class _Text:
+    """Lines for people, as launches are checked."""
+
+    def __init__(self, options: Options) -> None:
+        from specpreflight.cli.check import _wants_color as wants_color
+
+        self._verbose = options.verbose
+        self._colour = wants_color(options.color)
+
+    def add(self, report: Report) -> None:
+        from specpreflight.reports.scan_text import lay_out_launch
+
+        self._write(lay_out_launch(report, verbose=self._verbose))
+
+    def end(self, tally: Tally, unreadable: Sequence[Unreadable]) -> None:
+        from specpreflight.reports.scan_text import lay_out_totals
+
+        self._write(lay_out_totals(tally, verbose=self._verbose))
+
+    def _write(self, lines: Iterator[Line]) -> None:
+        for line in lines:
+            click.echo("".join(map(self._shown, line)).rstrip(), color=True)
+
+    def _shown(self, piece: Piece) -> str:
+        if self._colour:
+            from specpreflight.reports.terminal import colour
+
+            return str(colour(piece))
+        return piece.text
+
+
+class _JsonLines:
+    """A line a report, as it is made."""
+
+    def __init__(self, stream: IO[str] | None) -> None:
+        self._stream = stream
+
+    def add(self, report: Report) -> None:
+        from specpreflight.cli.rendering import render
+
+        _write(self._stream, render("json-lines", [report]))
+
+    def end(self, tally: Tally, unreadable: Sequence[Unreadable]) -> None:
+        """Nothing comes after the last report."""
+
+
+class _Json:
+    """The document of several reports, each written as it is made.
+
+    Beside `reports` and `summary` it has what only a scan can say: `unpaired` drafts with the
+    reason, and `unreadable` paths.
+    """
+
+    def __init__(self, stream: IO[str] | None) -> None:
+        self._stream = stream
+        self._first = True
+        _write(stream, f'{{\n  "format_version": "{FORMAT_VERSION}",\n  "reports": [')
+
+    def add(self, report: Report) -> None:
+        from specpreflight.reports.json import report_data
+
+        text = json.dumps(report_data(report), ensure_ascii=False)
+        text = text.encode("utf-8", "backslashreplace").decode("utf-8")
+        _write(self._stream, ("\n    " if self._first else ",\n    ") + text)
+        self._first = False
+
+    def end(self, tally: Tally, unreadable: Sequence[Unreadable]) -> None:
+        counts = asdict(tally)
+        ending = {
+            "summary": {name: counts[name] for name in Summary.__slots__},
+            "unpaired": [{"draft": path, "reason": reason} for path, reason in tally.unpaired],
+            "unreadable": [one._asdict() for one in unreadable],
+        }
+        text = json.dumps(ending, indent=2, ensure_ascii=False)
+        _write(self._stream, ("" if self._first else "\n  ") + "],\n" + text[2:] + "\n")
+
+
+class _Document:
+    """A document that can only be written when all reports are known."""
+
+    def __init__(self, form: str, stream: IO[str] | None) -> None:
+        self._form = form
+        self._stream = stream
+        self._reports: list[Report] = []
+
+    def add(self, report: Report) -> None:
+        self._reports.append(report)
+
+    def end(self, tally: Tally, unreadable: Sequence[Unreadable]) -> None:
+        from specpreflight.cli.rendering import render
+
+        _write(self._stream, render(self._form, self._reports))
+
+
+def _write(stream: IO[str] | None, text: str) -> None:
+    """Write to a file, or (`None`) to stdout."""
+    click.echo(text, file=stream, nl=False)
+
+
+@contextmanager
+def progress_of(scanned: Iterator[Scanned], length: int) -> Iterator[Iterator[Scanned]]:
+    """Give what is scanned, with a progress bar where stderr is a terminal and stdout is not."""
+    if not sys.stderr.isatty() or sys.stdout.isatty():
+        yield scanned
+        return
+    with click.progressbar(scanned, length=length, file=sys.stderr) as bar:
+        yield iter(bar)

@@ -1,0 +1,49 @@
+"""Which launches of a tree a change can have touched."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from specpreflight.scanning.subjects import Side, Subject
+from specpreflight.sources.git_changes import changed_files
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """The files that have changed, by their real paths, and the directories that hold them."""
+
+    files: frozenset[str]
+    folders: frozenset[str]
+
+    @classmethod
+    def of(cls, files: Iterable[str]) -> Changes:
+        """Return the changes of these files."""
+        files = frozenset(files)
+        return cls(files, frozenset(os.path.dirname(path) for path in files))  # noqa: PTH120
+
+    def touch(self, subject: Subject) -> bool:
+        """Return whether the draft, its target, or what pairs them has changed."""
+        if any(side is not None and self._holds(side) for side in subject[:2]):
+            return True
+        pairs_file = (subject.paired_by or "").partition(":")[0]
+        return bool(pairs_file) and os.path.realpath(pairs_file) in self.files
+
+    def touch_file(self, path: str, folders: Iterable[str]) -> bool:
+        """Return whether a launch file, or a checkpoint (by real path) that it names, changed."""
+        return os.path.realpath(path) in self.files or not self.folders.isdisjoint(folders)
+
+    def _holds(self, side: Side) -> bool:
+        real = os.path.realpath(side.given) if side.found is None else side.found.real
+        return real in self.folders
+
+
+def changes_since(paths: Iterable[str], revision: str) -> Changes:
+    """Return what differs from a git revision in the repositories of these paths.
+
+    Raises:
+        InputError: a path is in no repository, or git is not installed.
+        UsageError: the revision is not known there.
+    """
+    return Changes.of(changed_files(paths, revision))

@@ -1,0 +1,131 @@
+"""Check one launch of a scan, in whatever process: what to check goes in, a report comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from specpreflight.api import check
+from specpreflight.models.checkpoint import Checkpoint, Problem
+from specpreflight.models.finding import Confidence
+from specpreflight.models.policy import Policy
+from specpreflight.models.report import Report
+from specpreflight.models.weights import Tensor, WeightTable
+from specpreflight.scanning.launches import Conditions
+from specpreflight.scanning.template import PAIRED_BY_SLOT
+from specpreflight.sources.checkpoint import read_directory
+from specpreflight.sources.checkpoint_identity import tokenizer_digest
+from specpreflight.sources.weight_index import WeightFolder
+
+
+class JobSide(NamedTuple):
+    """A checkpoint of a job: a directory and what to call it, or what the user gave alone."""
+
+    path: str
+    name: str | None
+
+
+class Job(NamedTuple):
+    """A launch to check; `conditions` is the number of its conditions among those of the scan."""
+
+    conditions: int
+    target: JobSide | None
+    draft: JobSide | None
+    paired: bool = False
+    inferred: bool = False
+
+
+class Look(NamedTuple):
+    """Something that a check has read of a checkpoint beside what its identity covers.
+
+    A tensor's bytes by its name, or (`None`) the tokenizer; and the digest of what was read.
+    """
+
+    role: str
+    tensor: str | None
+    digest: bytes
+
+
+class Checked(NamedTuple):
+    """The report on a job, what could not be read, and what was looked at."""
+
+    report: Report
+    problems: tuple[Problem, ...]
+    looks: tuple[Look, ...] = ()
+
+
+def run_job(job: Job, conditions: Sequence[Conditions], plugins: tuple[str, ...] = ()) -> Checked:
+    """Read the checkpoints of a job and check their launch."""
+    common = conditions[job.conditions]
+    seen: dict[tuple[str, str | None], str] = {}
+    target = _read("target", job.target, common, seen)
+    draft = _read("draft", job.draft, common, seen)
+    policy = Policy(plugins=plugins) if plugins else None
+    report = check(common.launch(target, draft), policy=policy)
+    paired_by = PAIRED_BY_SLOT if job.paired else None
+    report = replace(report, inputs=replace(report.inputs, paired_by=paired_by))
+    if job.inferred:
+        inferred = (replace(one, confidence=Confidence.INFERRED) for one in report.findings)
+        report = replace(report, findings=tuple(inferred))
+    problems = tuple(side.problem for side in (target, draft) if side is not None and side.problem)
+    looks = (Look(role, name, content_of(path, name)) for (role, name), path in seen.items())
+    return Checked(report, problems, tuple(looks))
+
+
+def _read(
+    role: str, side: JobSide | None, common: Conditions, seen: dict[tuple[str, str | None], str]
+) -> Checkpoint | None:
+    if side is None:
+        return None
+    if side.name is None:
+        return common.read(role, side.path)
+    return _watched(read_directory(role, Path(side.path), side.name), side.path, seen)
+
+
+def looks_alike(looks: Sequence[Look], job: Job) -> bool:
+    """Return whether what was looked at for one job is the same where another one is."""
+    for role, tensor, digest in looks:
+        side = job.target if role == "target" else job.draft
+        if side is None or content_of(side.path, tensor) != digest:
+            return False
+    return True
+
+
+def content_of(directory: str, tensor: str | None) -> bytes:
+    """Return the digest of a tensor's bytes, or (`None`) of the tokenizer's files."""
+    if tensor is None:
+        return tokenizer_digest(directory)
+    folder = WeightFolder(Path(directory))
+    found = folder.find(tensor)
+    data = None if found is None else folder.data(found)
+    return b"" if data is None else blake2b(data, digest_size=16).digest()
+
+
+def _watched(
+    checkpoint: Checkpoint, directory: str, seen: dict[tuple[str, str | None], str]
+) -> Checkpoint:
+    """Return the checkpoint with its large contents noted in `seen` when they are read."""
+    facts = dict(checkpoint.facts)
+
+    def watch(name: str, noted: Callable[[Any], Any]) -> None:
+        if name in facts:
+            original = facts[name]
+            facts[name] = lambda: noted(original())
+
+    def tokenizer(read: Any) -> Any:
+        seen[checkpoint.role, None] = directory
+        return read
+
+    def weights(table: WeightTable) -> WeightTable:
+        def read(tensor: Tensor) -> bytes | None:
+            seen[checkpoint.role, tensor.name] = directory
+            return table.read(tensor)
+
+        return replace(table, read=read)
+
+    watch("tokenizer", tokenizer)
+    watch("weights", weights)
+    return replace(checkpoint, facts=facts)

@@ -1,0 +1,71 @@
+"""Where the checkpoints of a launch are read from, and what is known of them before."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from hashlib import blake2b
+from pathlib import Path
+from typing import NamedTuple
+
+from specpreflight.documents.read import read_bytes
+from specpreflight.errors import InputError
+from specpreflight.scanning.subjects import Side
+from specpreflight.scanning.template import Names
+from specpreflight.sources.checkpoint_identity import identify
+from specpreflight.storage.hub import parse_hub_address
+
+
+class Place(NamedTuple):
+    """A checkpoint of a launch.
+
+    `directory` is where it can be read under any name; `None` where only what the user gave leads
+    to it. `identity` is then good for this scan alone.
+    """
+
+    names: Names
+    directory: str | None
+    identity: bytes
+
+
+class Places:
+    """Finds places; those that options and files name are looked at once.
+
+    Args:
+        find: returns the folder of a Hub repository and revision.
+    """
+
+    def __init__(self, find: Callable[[str, str], Path | None]) -> None:
+        self._find = find
+        self._named: dict[str, Place] = {}
+
+    def of(self, side: Side) -> Place:
+        """Return the place of one checkpoint of a subject."""
+        if side.found is not None and side.found.identity is not None:
+            return Place(Names.of(side.given), side.found.path, side.found.identity)
+        if side.given not in self._named:
+            self._named[side.given] = self._look(side.given)
+        return self._named[side.given]
+
+    def _look(self, given: str) -> Place:
+        directory, names = given, Names.of(given.rstrip("/") or given)
+        if not os.path.isdir(given):  # noqa: PTH112 (never raises)
+            address = None if os.path.lexists(given) else parse_hub_address(given)
+            snapshot = None
+            if address is not None:
+                snapshot = self._find(address.repository, address.revision or "main")
+            if snapshot is None:
+                return as_given(given)
+            directory, names = str(snapshot), Names(given, f"{snapshot}/config.json")
+        path = f"{directory}/config.json"
+        try:
+            with os.scandir(directory) as entries:
+                listed = sorted(entries, key=lambda entry: entry.name)
+            return Place(names, directory, identify(read_bytes(Path(path), path), listed))
+        except (InputError, OSError):
+            return as_given(given)
+
+
+def as_given(given: str) -> Place:
+    """Return the place of a checkpoint that only the name that the user gave leads to."""
+    return Place(Names.of(given), None, blake2b(given.encode(), digest_size=16).digest())

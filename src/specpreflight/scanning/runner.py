@@ -1,0 +1,212 @@
+"""Run the jobs of a scan, each different one once; the reports come in the order of the tree."""
+
+from __future__ import annotations
+
+import gc
+from collections import OrderedDict, deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future
+from typing import Final, NamedTuple
+
+from specpreflight.api import judge
+from specpreflight.models.checkpoint import Problem
+from specpreflight.models.policy import Policy
+from specpreflight.models.report import Report
+from specpreflight.scanning.checking import Checked, Job, JobSide, looks_alike
+from specpreflight.scanning.launches import Conditions
+from specpreflight.scanning.places import Place, Places, as_given
+from specpreflight.scanning.store import Store
+from specpreflight.scanning.subjects import Subject
+from specpreflight.scanning.template import Template, slot_of
+from specpreflight.scanning.workers import Processes, ThisProcess, Workers
+
+#: Different launches whose reports are kept at hand.
+_REMEMBERED: Final = 1024
+
+#: Different launches that are checked before other processes are started.
+_ALONE: Final = 8
+
+
+class Scanned(NamedTuple):
+    """What a scan says of one launch.
+
+    `problems` are what could not be read; `failure` is why there is no report, a defect of this
+    program. `subject` is `None` for the launch of a file in the tree.
+    """
+
+    report: Report | None
+    subject: Subject | None = None
+    problems: tuple[Problem, ...] = ()
+    failure: str | None = None
+
+
+class JobKey(NamedTuple):
+    """What a report depends on: both checkpoints, what they are called, and the job's rest.
+
+    `lasting` says whether it will mean the same in another scan.
+    """
+
+    conditions: int
+    target: bytes | None
+    draft: bytes | None
+    names: tuple[str | None, str | None]
+    paired: bool
+    inferred: bool
+    lasting: bool
+
+
+class _Answer:
+    """What a job has found, or will have."""
+
+    def __init__(
+        self, future: Future[Checked], learned: Callable[[Checked], None] | None = None
+    ) -> None:
+        self._future: Future[Checked] | None = future
+        self._learned = learned
+        self._template: Template[Checked]
+
+    def wait(self) -> Template[Checked]:
+        """Return the report with open slots."""
+        if self._future is not None:
+            checked = self._future.result()
+            self._template = Template(checked)
+            self._future = None
+            if self._learned is not None:
+                self._learned(checked)
+        return self._template
+
+
+class _Waiting(NamedTuple):
+    """A subject in its place in the order."""
+
+    subject: Subject
+    target: Place | None
+    draft: Place | None
+    job: Job
+    answer: _Answer
+
+
+class Runner:
+    """Checks subjects under some conditions.
+
+    Args:
+        conditions: one for each engine.
+        jobs: how many processes may run.
+        policy: how findings count; its plugins run with the checks.
+        store: reports of earlier scans.
+        workers: who runs jobs, where it is neither this process nor others beside it.
+    """
+
+    def __init__(
+        self,
+        conditions: Sequence[Conditions],
+        *,
+        jobs: int = 1,
+        policy: Policy | None = None,
+        store: Store | None = None,
+        workers: Workers | None = None,
+    ) -> None:
+        self._conditions = conditions
+        self._policy = policy
+        self._plugins = () if policy is None else policy.plugins
+        self._store = store
+        self._jobs = 1 if workers is not None else jobs
+        self._workers: Workers = workers or ThisProcess(conditions, self._plugins)
+        self._places = Places(conditions[0].find)
+        self._known: OrderedDict[JobKey, _Answer] = OrderedDict()
+        self._submitted = 0
+
+    def run(self, subjects: Iterable[Subject]) -> Iterator[Scanned]:
+        """Yield what there is to say of each subject, in their order, once for each engine."""
+        waiting: deque[_Waiting] = deque()
+        was_collecting = gc.isenabled()
+        gc.enable()
+        try:
+            for subject in subjects:
+                for number in range(len(self._conditions)):
+                    waiting.append(self._begin(subject, number))
+                    while len(waiting) >= self._workers.window:
+                        yield self._finish(waiting.popleft())
+            while waiting:
+                yield self._finish(waiting.popleft())
+        finally:
+            self._workers.close()
+            if not was_collecting:
+                gc.disable()
+
+    def _begin(self, subject: Subject, number: int) -> _Waiting:
+        target, draft = (None if side is None else self._places.of(side) for side in subject[:2])
+        if target is not None and draft is not None and target.directory == draft.directory:
+            target, draft = as_given(target.names.given), as_given(draft.names.given)
+        job = Job(
+            number,
+            _side("target", target),
+            _side("draft", draft),
+            subject.paired_by is not None,
+            subject.inferred,
+        )
+        key = JobKey(
+            number,
+            target and target.identity,
+            draft and draft.identity,
+            (job.target and job.target.name, job.draft and job.draft.name),
+            job.paired,
+            job.inferred,
+            all(place is None or place.directory is not None for place in (target, draft)),
+        )
+        return _Waiting(subject, target, draft, job, self._answer(key, job))
+
+    def _answer(self, key: JobKey, job: Job) -> _Answer:
+        answer = self._known.get(key)
+        if answer is not None:
+            self._known.move_to_end(key)
+            return answer
+        kept = self._store.get(key) if self._store is not None and key.lasting else None
+        if kept is not None:
+            future: Future[Checked] = Future()
+            future.set_result(kept)
+            answer = _Answer(future)
+        else:
+            answer = _Answer(self._submit(job), lambda checked: self._keep(key, checked))
+        self._known[key] = answer
+        if len(self._known) > _REMEMBERED:
+            self._known.popitem(last=False)
+        return answer
+
+    def _submit(self, job: Job) -> Future[Checked]:
+        self._submitted += 1
+        if self._submitted > _ALONE and self._jobs > 1:
+            self._workers = Processes(self._jobs, self._conditions, self._plugins)
+            self._jobs = 1
+        return self._workers.submit(job)
+
+    def _keep(self, key: JobKey, checked: Checked) -> None:
+        if self._store is not None and key.lasting and not checked.report.internal_errors:
+            self._store.put(key, checked)
+
+    def _finish(self, waiting: _Waiting) -> Scanned:
+        subject, target, draft, job, answer = waiting
+        try:
+            template = answer.wait()
+            if not looks_alike(template.value.looks, job):
+                template = Template(self._workers.submit(job).result())
+        except Exception as error:
+            what = " for ".join(side.given for side in (subject.draft, subject.target) if side)
+            return Scanned(None, subject, failure=f"{what}: {type(error).__name__}: {error}")
+        names = {
+            side.name: place.names
+            for side, place in ((job.target, target), (job.draft, draft))
+            if side is not None and side.name is not None and place is not None
+        }
+        report, problems, _ = template.fill(names, subject.paired_by)
+        if self._policy is not None:
+            report = judge(report, self._policy)
+        return Scanned(report, subject, problems)
+
+
+def _side(role: str, place: Place | None) -> JobSide | None:
+    if place is None:
+        return None
+    if place.directory is None:
+        return JobSide(place.names.given, None)
+    return JobSide(place.directory, slot_of(role, place.names.given))

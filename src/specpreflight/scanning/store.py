@@ -1,0 +1,117 @@
+"""Reports of earlier scans, by what they depend on, in `$XDG_CACHE_HOME/specpreflight/scan`.
+
+An entry is one file that is written beside its place and renamed, so that two scans at once see
+whole entries only. Its name is a digest of the contents of both checkpoints, the conditions of the
+launch, and this installation with its engine data: nothing ever becomes stale, it is not found any
+more. Unpickling is restricted to the classes of a report.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import pickle
+import re
+import tempfile
+from collections.abc import Sequence
+from functools import cache
+from hashlib import blake2b
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from specpreflight.models.launch import Hardware
+from specpreflight.scanning.checking import Checked
+from specpreflight.scanning.launches import Conditions
+
+if TYPE_CHECKING:
+    from specpreflight.scanning.runner import JobKey
+
+_PACKAGE: Final = Path(__file__).parents[1]
+
+#: Variables of a shell, a terminal or a CI job, which differ from run to run; no engine reads them.
+_OF_THE_SESSION: Final = re.compile(
+    r"_$|(OLD)?PWD$|SHLVL$|TERM|COLUMNS$|LINES$|LS_COLORS$|DISPLAY$|HIST|SSH_|XDG_|DBUS_|WINDOWID"
+    r"|VTE_|GPG_|PYTEST_|CI_|GITHUB_|GITLAB_|RUNNER_|BUILDKITE|JENKINS_"
+)
+
+
+class Store:
+    """The kept reports for some conditions."""
+
+    def __init__(self, folder: Path, conditions: Sequence[Conditions]) -> None:
+        self._folder = folder
+        self._conditions = [_digest_of(one) for one in conditions]
+
+    def get(self, key: JobKey) -> Checked | None:
+        """Return what is kept, `None` where it is not there or cannot be read."""
+        try:
+            data = self._path(key).read_bytes()
+            kept = _Unpickler(io.BytesIO(data)).load()
+        except (OSError, pickle.UnpicklingError, EOFError, AttributeError, ValueError, TypeError):
+            return None
+        return kept if isinstance(kept, Checked) else None
+
+    def put(self, key: JobKey, checked: Checked) -> None:
+        """Keep a report; a cache that cannot be written is no failure of a scan."""
+        path = self._path(key)
+        with contextlib.suppress(OSError):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as scratch:
+                pickle.dump(checked, scratch, pickle.HIGHEST_PROTOCOL)
+            Path(scratch.name).replace(path)
+
+    def _path(self, key: JobKey) -> Path:
+        digest = blake2b(self._conditions[key.conditions], digest_size=20)
+        digest.update(repr(key[1:]).encode())
+        name = digest.hexdigest()
+        return self._folder / name[:2] / name[2:]
+
+
+class _Unpickler(pickle.Unpickler):
+    """Reads the classes of a report, and no other."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        """Return a class that is defined in one of the modules a report is made of."""
+        if module.startswith(("specpreflight.models.", "specpreflight.scanning.checking")):
+            found = super().find_class(module, name)
+            if isinstance(found, type) and found.__module__ == module:
+                return found
+        raise pickle.UnpicklingError(f"{module}.{name} is not part of a report")
+
+
+def open_store(conditions: Sequence[Conditions]) -> Store | None:
+    """Return the user's store, `None` where a launch depends on more than its key tells.
+
+    That is an engine's source tree, NCCL as it is installed, or a file that a flag names.
+    """
+    for one in conditions:
+        names = [*one.environment, *one.facts]
+        if (
+            one.engine.path is not None
+            or one.hardware not in (None, Hardware())
+            or any(name.upper().startswith("NCCL") for name in names)
+            or any(os.sep in word for word in one.words)
+        ):
+            return None
+    base = os.environ.get("XDG_CACHE_HOME")
+    cache = Path(base) if base else Path.home() / ".cache"
+    return Store(cache / "specpreflight" / "scan", conditions)
+
+
+def _digest_of(conditions: Conditions) -> bytes:
+    environment = sorted(
+        (name, variable.value, str(variable.origin))
+        for name, variable in conditions.environment.items()
+        if variable.origin.kind != "environment" or not _OF_THE_SESSION.match(name)
+    )
+    text = repr((_installation(), conditions.engine, conditions.words, environment))
+    return blake2b(text.encode(), digest_size=20).digest()
+
+
+@cache
+def _installation() -> list[tuple[str, int, int]]:
+    """Return what tells this version, and the engine data in it, from any other."""
+    files = [path for path in _PACKAGE.rglob("*") if path.suffix != ".pyc" and path.is_file()]
+    stats = ((path.relative_to(_PACKAGE).as_posix(), path.stat()) for path in sorted(files))
+    return [(name, found.st_size, found.st_mtime_ns) for name, found in stats]

@@ -1,0 +1,93 @@
+"""What a check can see of a checkpoint, as one digest: equal ones give equal reports.
+
+The digest is of everything but the path: config.json, the other names with their kind, size, mode
+and owner, where links lead, how much older the config is, the index, and the headers of weights.
+Tensor data and tokenizers are large and rarely looked at; a check that did is not repeated for
+another directory unless they are the same there as well (`content_of`).
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Sequence
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, Final
+
+_DAY: Final = 86_400
+_INDEX: Final = "model.safetensors.index.json"
+_SIDE_FILES: Final = frozenset({_INDEX, "hf_quant_config.json"})
+_TOKENIZERS: Final = ("tokenizer_config.json", "tokenizer.json", "vocab.json", "tokenizer.model")
+
+#: Bytes of a safetensors header above which the library refuses the file.
+_HEADER_LIMIT: Final = 100_000_000
+
+
+def identify(config: bytes, entries: Sequence[os.DirEntry[str]]) -> bytes:
+    """Return the digest of a checkpoint with these entries, sorted by name.
+
+    Raises:
+        OSError: a file that is part of it cannot be read.
+    """
+    digest = blake2b(config, digest_size=16)
+    times: list[tuple[str, float]] = []
+    own_time = 0.0
+    for entry in entries:
+        name = entry.name
+        try:
+            found = entry.stat()
+        except OSError:
+            _feed(digest, name, "dangling")
+            continue
+        _feed(digest, name, found.st_mode, found.st_uid, found.st_gid)
+        if entry.is_symlink():
+            _feed(digest, os.path.realpath(entry.path))
+        if stat.S_ISDIR(found.st_mode):
+            _feed(digest, *_names_in(entry.path))
+            continue
+        if name == "config.json":
+            own_time = found.st_mtime
+            continue
+        _feed(digest, found.st_size)
+        times.append((name, found.st_mtime))
+        if name.endswith(".safetensors"):
+            digest.update(_read_header(entry.path))
+        elif name in _SIDE_FILES:
+            digest.update(Path(entry.path).read_bytes())
+    _feed(digest, *(int(max(time - own_time, 0) // _DAY) for _, time in times))
+    return digest.digest()
+
+
+def tokenizer_digest(directory: str) -> bytes:
+    """Return the digest of the tokenizer's files in a directory.
+
+    Raises:
+        OSError: one of them cannot be read.
+    """
+    digest = blake2b(digest_size=16)
+    for name in _TOKENIZERS:
+        path = Path(directory, name)
+        if path.is_file():
+            _feed(digest, name, path.stat().st_size)
+            digest.update(path.read_bytes())
+    return digest.digest()
+
+
+def _feed(digest: Any, *parts: object) -> None:
+    digest.update("\0".join(map(str, parts)).encode("utf-8", "surrogateescape") + b"\0\0")
+
+
+def _names_in(path: str) -> list[str]:
+    try:
+        return sorted(os.listdir(path))  # noqa: PTH208
+    except OSError as error:
+        return [str(error.errno)]
+
+
+def _read_header(path: str) -> bytes:
+    """Return the length and header of a safetensors file, or what there is of them."""
+    with open(path, "rb") as file:  # noqa: PTH123 (pathlib costs more)
+        start = file.read(8)
+        length = int.from_bytes(start, "little")
+        return start + (file.read(length) if length <= _HEADER_LIMIT else b"")
