@@ -18,6 +18,7 @@ from specpreflight.errors import InputError
 from specpreflight.models.finding import Severity
 
 if TYPE_CHECKING:
+    from specpreflight.cli.host_launch import OtherMachine
     from specpreflight.models.checkpoint import Problem
     from specpreflight.models.launch import EngineVersion, Launch, Variable
     from specpreflight.models.policy import Policy
@@ -72,6 +73,8 @@ class Options(NamedTuple):
     launch_file: str | None = None
     hub_pr: bool = False
     hosts: tuple[str, ...] = ()
+    pid: int | None = None
+    machine: OtherMachine | None = None
     accept_new: bool = False
     online: bool = False
     nccl: str | None = None
@@ -147,8 +150,9 @@ class Options(NamedTuple):
 @click.option("--no-fsync", is_flag=True, help="With --fix: do not wait for the disk.")
 @click.option("--hub-pr", is_flag=True, help="With --fix: open a pull request on the Hub.")
 @click.option(
-    "--host", "hosts", multiple=True, metavar="[USER@]HOST", help="Read TARGET and DRAFT there."
+    "--host", "hosts", multiple=True, metavar="[USER@]HOST", help="Read all of the launch there."
 )
+@click.option("--pid", type=int, help="Take the variables of a running process.")
 @click.option("--accept-new", is_flag=True, help="Add a host of ssh:// to known_hosts.")
 @click.option("--online", is_flag=True, help="Download the JSON files of Hub ids not cached.")
 @click.pass_context

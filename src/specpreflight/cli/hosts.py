@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import repeat
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -56,9 +57,15 @@ def load_on_hosts(options: Options) -> tuple[list[Launch], int]:
 
     launches: list[Launch] = []
     code = 0
-    for paths in paths_on_hosts(options.paths, options.hosts):
+    hosts = options.hosts or repeat(None)
+    for paths, host in zip(paths_on_hosts(options.paths, options.hosts), hosts, strict=False):
         try:
-            launches += load_launches(options._replace(paths=paths))
+            if host is None:
+                launches += load_launches(options._replace(paths=paths))
+            else:
+                from specpreflight.cli.host_launch import load_there
+
+                launches += load_there(options._replace(paths=paths), host)
         except InputError as error:
             report_error(error)
             code = error.exit_code

@@ -56,7 +56,7 @@ def load_launches(options: Options) -> list[Launch]:
             words=() if command is None else _words(command, engine),
             environment=_environment(options, command, engine),
             hardware=hardware,
-            locate=_Locator(command),
+            locate=_Locator(command) if options.machine is None else options.machine.locate,
             find=find_or_download if options.online else find_snapshot,
             facts=_facts(options, command, engine),
         )
@@ -169,18 +169,32 @@ def _environment(
     What NCCL's own files add comes after all of them: NCCL leaves alone what is set.
     """
     is_elsewhere = command is not None and (command.image is not None or command.form in _ELSEWHERE)
-    process = os.environ if options.use_process_environment and not is_elsewhere else None
-    inherited: Mapping[str, Variable] = read_environment(process, (), ())
-    if options.inherited is not None and process is not None:
-        inherited = options.inherited
+    inherited = None if is_elsewhere else _inherited(options)
     stated: Mapping[str, Variable] = {} if command is None else command.seen_by_engine()
     given = read_environment(None, options.env_files, options.settings)
-    environment = {**inherited, **stated, **given}
-    if process is None:
+    environment = {**(inherited or {}), **stated, **given}
+    if inherited is None:
         return environment
+    if options.machine is not None:
+        return options.machine.add_nccl_files(environment, engine, options.nccl)
     from specpreflight.cli.nccl_files import add_nccl_files
 
     return add_nccl_files(environment, engine.name, engine.version, options.nccl)
+
+
+def _inherited(options: Options) -> Mapping[str, Variable] | None:
+    """Return the variables around the launch, `None` where nothing is around it."""
+    if options.machine is not None:
+        return options.machine.inherited
+    if options.pid is not None:
+        from specpreflight.cli.host_launch import variables_of_process
+
+        return variables_of_process(options.pid)
+    if not options.use_process_environment:
+        return None
+    if options.inherited is not None:
+        return options.inherited
+    return read_environment(os.environ, (), ())
 
 
 class _Locator:

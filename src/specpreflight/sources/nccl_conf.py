@@ -7,7 +7,7 @@ already stays: the process first, then the user's file, then `/etc/nccl.conf`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -25,6 +25,7 @@ _COMMENTS: Final = Release(2, 26, 2)
 _HOME_VARIABLE: Final = Release(2, 30, 3)
 _LONGEST_PIECE: Final = 4095
 _LONGEST_TEXT: Final = 1023
+_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
 
 def read_nccl_conf(
@@ -32,20 +33,23 @@ def read_nccl_conf(
     release: Release,
     passwd_home: Path | None,
     system_file: Path = SYSTEM_FILE,
+    here: Callable[[Path], Path] = Path,
 ) -> dict[str, Variable]:
     """Return the variables that NCCL's files add to an environment.
 
     `passwd_home` is the home of the password database, which releases before 2.30.3 use whatever
-    HOME says. A file that is not there adds nothing, as in NCCL.
+    HOME says; `here` returns where a file is on this machine, if the launch is on another one. A
+    file that is not there adds nothing, as in NCCL.
 
     Raises:
         InputError: a file is there and cannot be read, or is no text.
     """
     added: dict[str, Variable] = {}
     for path in conf_files(environment, release, passwd_home, system_file):
-        if not path.exists():
+        place = here(path)
+        if not place.exists():
             continue
-        for line in parse_nccl_conf(read_bytes(path, str(path)), release):
+        for line in parse_nccl_conf(read_bytes(place, str(path)), release):
             if line.name not in environment and line.name not in added:
                 origin = Origin("file", path=str(path), line=line.line, column=1)
                 added[line.name] = Variable(line.name, line.value, origin)
@@ -80,6 +84,8 @@ def parse_nccl_conf(data: bytes, release: Release) -> Iterator[Assignment]:
             text, note = _decode(value[:_LONGEST_TEXT]), ""
             if len(value) > _LONGEST_TEXT or len(name) > _LONGEST_TEXT:
                 note = f"cut off after {_LONGEST_TEXT} bytes"
+            elif name.startswith(_BYTE_ORDER_MARK):
+                note = "the byte-order mark belongs to the name, which nobody reads then"
             elif text != text.strip() or name != name.strip():
                 note = "the blanks belong to the name or the value"
             yield Assignment(_decode(name[:_LONGEST_TEXT]), text, number, 1, note)

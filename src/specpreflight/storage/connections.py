@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from specpreflight.errors import InputError, UsageError
 from specpreflight.storage.base import Storage
-from specpreflight.storage.ssh_hosts import parse_ssh_url, resolve_settings
+from specpreflight.storage.ssh_hosts import SshAddress, parse_ssh_url, resolve_settings
 
 if TYPE_CHECKING:
     from specpreflight.storage.sftp import SftpStorage
@@ -46,6 +47,23 @@ def open_storage(url: str, *, accept_new: bool = False) -> tuple[Storage, str]:
             f"{url}: needs {error.name}", hint="pip install 'specpreflight[remote]'"
         ) from None
     address = parse_ssh_url(url)
+    return _connected(address, connect, accept_new=accept_new), address.path
+
+
+def open_host(url: str) -> SftpStorage:
+    """Return the files of the host that an `ssh://` URL names.
+
+    Raises:
+        UsageError: the URL cannot be understood, or a package for it is not installed.
+        InputError: the host cannot be reached, or is not the known one.
+    """
+    open_storage(url)
+    return _connections[parse_ssh_url(url).origin]
+
+
+def _connected(
+    address: SshAddress, connect: Callable[..., SftpStorage], *, accept_new: bool
+) -> SftpStorage:
     origin = address.origin
     if origin in _unreachable and not accept_new:
         raise _unreachable[origin]
@@ -57,7 +75,7 @@ def open_storage(url: str, *, accept_new: bool = False) -> tuple[Storage, str]:
             _unreachable[origin] = error
             raise
         _connections[origin] = known
-    return known, address.path
+    return known
 
 
 def join_url(url: str, name: str) -> str:

@@ -7,9 +7,11 @@ import os
 import socket
 import stat
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from typing import Any
+from queue import SimpleQueue
+from typing import Any, NamedTuple
 
 import paramiko
 from fsspec.implementations.sftp import SFTPFileSystem
@@ -28,6 +30,19 @@ _ROOM = 65_536
 
 #: Seconds after which a lock file is what a broken connection left behind.
 STALE = 600.0
+
+
+#: How many files are read at once; OpenSSH grants ten sessions to a connection.
+_CHANNELS = 6
+
+
+class Entry(NamedTuple):
+    """What a directory's listing says of a file: `size` in bytes, `changed` in whole seconds."""
+
+    name: str
+    is_directory: bool
+    size: int
+    changed: int
 
 
 class VerifiedSFTP(SFTPFileSystem):  # type: ignore[misc]  # fsspec has no types
@@ -188,11 +203,51 @@ class SftpStorage:
                         "are read",
                         hint="it is no configuration file; check what was copied there",
                     )
-                with self._ftp.open(path, "rb") as file:
-                    file.prefetch(found.st_size)
-                    return bytes(file.read())
+                return _content(self._ftp, path, found.st_size or 0)
         except OSError as error:
             raise InputError(f"{name}: {_words(error)}", hint="check the path") from None
+
+    def read_many(self, paths: Sequence[str]) -> Iterator[tuple[str, bytes]]:
+        """Yield paths and contents of regular files, several of them under way at once.
+
+        Raises:
+            OSError: one cannot be read.
+        """
+        spare: SimpleQueue[paramiko.SFTPClient] = SimpleQueue()
+        channels = [self._files.client.open_sftp() for _ in range(min(_CHANNELS, len(paths)))]
+        for channel in channels:
+            channel.get_channel().settimeout(PATIENCE)
+            spare.put(channel)
+
+        def read(path: str) -> bytes:
+            channel = spare.get()
+            try:
+                return _content(channel, path, 0)
+            finally:
+                spare.put(channel)
+
+        try:
+            with self._failures(), ThreadPoolExecutor(max(1, len(channels))) as pool:
+                yield from zip(paths, pool.map(read, paths), strict=True)
+        finally:
+            for channel in channels:
+                channel.close()
+
+    def entries(self, directory: str) -> list[Entry]:
+        """Return what is in a directory, links to files followed; nothing where there is none."""
+        with self._failures():
+            try:
+                listed = self._ftp.listdir_attr(directory)
+                return [self._entry(directory, one) for one in listed]
+            except FileNotFoundError:
+                return []
+
+    def _entry(self, directory: str, found: paramiko.SFTPAttributes) -> Entry:
+        name, mode = found.filename, found.st_mode or 0
+        if stat.S_ISLNK(mode):
+            with suppress(FileNotFoundError):  # it leads nowhere
+                found = self._ftp.stat(f"{directory}/{name}")
+        return Entry(name, stat.S_ISDIR(mode), found.st_size or 0, found.st_mtime or 0)
 
     def real_path(self, path: str) -> str:
         """Return the path with all links resolved, as the server does it."""
@@ -371,6 +426,14 @@ class SftpStorage:
 
 
 _OWNER = f"{socket.gethostname()} {os.getpid()}\n".encode()
+
+
+def _content(ftp: paramiko.SFTPClient, path: str, size: int) -> bytes:
+    """Return a file's bytes; `size` may be 0 for one that does not tell (those of /proc)."""
+    with ftp.open(path, "rb") as file:
+        if size:
+            file.prefetch(size)
+        return bytes(file.read())
 
 
 def _is_ours_or_dead(owner: bytes) -> bool:
