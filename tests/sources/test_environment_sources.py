@@ -141,16 +141,182 @@ def read(path: Path) -> EnvironmentSource:
 
 
 @pytest.mark.parametrize("name", FILES)
-@pytest.mark.parametrize("line_end", ["\n", "\r\n"])
-def test_a_file_of_its_kind(tmp_path: Path, name: str, line_end: str) -> None:
+def test_a_file_of_its_kind(tmp_path: Path, name: str) -> None:
     form, text, variables = FILES[name]
-    if line_end == "\r\n" and name in ("launch.sh", "job.sbatch", "nccl.conf", ".bashrc"):
-        pytest.skip("its reader keeps the CR")
-    (tmp_path / name).write_bytes(text.replace("\n", line_end).encode())
+    (tmp_path / name).write_text(text)
     source = read(tmp_path / name)
-    known = {key: one.value for key, one in source.variables.items() if key.startswith("NCCL_")}
     assert source.form.split("-")[0] == form.split("-")[0]
-    assert known == variables
+    assert nccl(source) == variables
+
+
+def nccl(source: EnvironmentSource) -> dict[str, str | None]:
+    return {key: one.value for key, one in source.variables.items() if key.startswith("NCCL_")}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_line_ends_of_windows(tmp_path: Path, name: str) -> None:
+    """Shells and NCCL keep the CR, the other readers drop it."""
+    _, text, variables = FILES[name]
+    (tmp_path / name).write_bytes(text.replace("\n", "\r\n").encode())
+    source = read(tmp_path / name)
+    if name in ("nccl.conf", ".bashrc"):
+        assert {value[-1:] for value in nccl(source).values() if value} == {"\r"}
+    else:
+        assert nccl(source) == variables
+    if name in ("launch.sh", "job.sbatch"):
+        assert "a shell keeps the CR" in source.notes[0]
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_byte_order_mark(tmp_path: Path, name: str) -> None:
+    _, text, variables = FILES[name]
+    (tmp_path / name).write_bytes(b"\xef\xbb\xbf" + text.encode())
+    source = read(tmp_path / name)
+    if name == "nccl.conf":
+        assert nccl(source) == {"NCCL_ALGO": "Tree"}
+        assert "byte-order mark" in source.notes[0]
+    else:
+        assert nccl(source) == variables
+
+
+PITFALLS = {
+    ".bashrc": (
+        """\
+export NCCL_ALGO=Tree   # first
+export NCCL_ALGO="Ring" # the later one wins
+NCCL_HIDDEN=1
+export NCCL_DEBUG=INFO NCCL_PROTO='LL'
+case $- in *i*) ;; *) return ;; esac
+export NCCL_NTHREADS=512
+""",
+        {"NCCL_ALGO": "Ring", "NCCL_DEBUG": "INFO", "NCCL_PROTO": "LL", "NCCL_NTHREADS": "512"},
+    ),
+    "environment": (
+        """\
+# NCCL_X=1
+NCCL_ALGO=Tree
+export NCCL_ALGO="Ring" # trailing
+NCCL_DEBUG=INFO#no blank
+NCCL_PROTO='LL'
+NCCL_NET=$HOME
+""",
+        {"NCCL_ALGO": "Ring", "NCCL_DEBUG": "INFO", "NCCL_PROTO": "LL", "NCCL_NET": "$HOME"},
+    ),
+    "launch.sh": (
+        """\
+#!/bin/bash
+NCCL_ALGO="Ring" \\
+NCCL_PROTO='LL' \\
+  python -m sglang.launch_server --model-path /m  # NCCL_X=1
+""",
+        {"NCCL_ALGO": "Ring", "NCCL_PROTO": "LL"},
+    ),
+    "nccl.env": (
+        """\
+export NCCL_ALGO=Tree
+NCCL_ALGO='Ring' # the later one wins
+NCCL_PROTO=LL # trailing
+NCCL_NET="a
+b"
+""",
+        {"NCCL_ALGO": "Ring", "NCCL_PROTO": "LL", "NCCL_NET": "a\nb"},
+    ),
+    "nccl.conf": (
+        "#NCCL_X=1\nNCCL_ALGO=Ring # kept\nexport NCCL_DEBUG=INFO\nNCCL_PROTO = LL\n",
+        {"NCCL_ALGO": "Ring # kept", "NCCL_PROTO ": " LL"},
+    ),
+    "llm.service": (
+        """\
+[Service]
+Environment=NCCL_ALGO=Tree \\
+# a comment between
+  "NCCL_PROTO=LL" NCCL_NET=a\\x20b
+Environment=NCCL_ALGO=Ring # not a comment
+Environment=export NCCL_DEBUG=INFO
+""",
+        {"NCCL_ALGO": "Ring", "NCCL_PROTO": "LL", "NCCL_NET": "a b", "NCCL_DEBUG": "INFO"},
+    ),
+    "compose.yaml": (
+        """\
+x-nccl: &nccl
+  NCCL_ALGO: Tree # trailing
+  NCCL_PROTO: "LL"
+services:
+  llm:
+    image: lmsysorg/sglang:v0.5.9
+    env_file: [{path: x.env, required: false}]
+    environment:
+      <<: *nccl
+      NCCL_ALGO: Ring
+      NCCL_P2P_DISABLE: yes
+      NCCL_BUFFSIZE: 0x400000
+      NCCL_NET:
+""",
+        {"NCCL_ALGO": "Ring", "NCCL_PROTO": "LL", "NCCL_P2P_DISABLE": "yes",
+         "NCCL_BUFFSIZE": "0x400000", "NCCL_NET": None},
+    ),
+    "pod.yaml": (
+        """\
+apiVersion: v1
+kind: Pod
+metadata: {name: llm}
+spec:
+  containers:
+    - name: llm
+      image: vllm/vllm-openai:v0.11.0
+      args: ["--model", "/m"]
+      env:
+        - {name: NCCL_ALGO, value: Tree}
+        - {name: NCCL_ALGO, value: 'Ring'} # the later one wins
+        - {name: BASE, value: eth}
+        - {name: NCCL_SOCKET_IFNAME, value: "$(BASE)0"}
+        - name: NCCL_DEBUG
+          valueFrom: {secretKeyRef: {name: s, key: k}}
+""",
+        {"NCCL_ALGO": "Ring", "NCCL_SOCKET_IFNAME": "eth0",
+         "NCCL_DEBUG": None},
+    ),
+    "job.sbatch": (
+        """\
+#!/bin/bash
+#SBATCH --export=NONE,NCCL_DEBUG=INFO
+##SBATCH --export=ALL
+export NCCL_ALGO="Ring" NCCL_PROTO=LL # both
+srun --export=ALL,NCCL_NTHREADS=512 python -m sglang.launch_server --model-path /m
+""",
+        {"NCCL_DEBUG": "INFO", "NCCL_ALGO": "Ring", "NCCL_PROTO": "LL", "NCCL_NTHREADS": "512"},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PITFALLS)
+def test_the_pitfalls_of_each_kind(tmp_path: Path, name: str) -> None:
+    """Quotes, trailing comments, `export`, one name twice, continued lines, references."""
+    text, variables = PITFALLS[name]
+    (tmp_path / name).write_text(text)
+    assert nccl(read(tmp_path / name)) == variables
+
+
+TWO_SERVICES = """\
+services:
+  web: {image: nginx, environment: {NCCL_ALGO: Tree}}
+  prefill:
+    image: lmsysorg/sglang:v0.5.9
+    environment: [NCCL_ALGO=Ring, NCCL_PROTO=LL]
+    command: python3 -m sglang.launch_server --model-path /m
+  decode:
+    image: lmsysorg/sglang:v0.5.9
+    environment: [NCCL_ALGO=Ring, NCCL_PROTO=Simple, NCCL_DEBUG=INFO]
+    command: python3 -m sglang.launch_server --model-path /m --speculative-algorithm EAGLE
+"""
+
+
+def test_of_several_services_one_launch_is_shown_and_the_others_are_said(tmp_path: Path) -> None:
+    (tmp_path / "compose.yaml").write_text(TWO_SERVICES)
+    source = read(tmp_path / "compose.yaml")
+    assert nccl(source) == {"NCCL_ALGO": "Ring", "NCCL_PROTO": "Simple", "NCCL_DEBUG": "INFO"}
+    [note] = source.notes
+    assert note == "NCCL_PROTO is `LL` for prefill, `Simple` for decode; shown is `Simple`"
 
 
 @pytest.mark.parametrize("name", ["launch.sh", "llm.service", "nccl.env", "nccl.conf"])
@@ -172,9 +338,9 @@ def test_whether_the_shell_around_it_reaches_the_engine(
     assert (read(tmp_path / name).inherits is None) == reaches
 
 
-def test_a_launch_script_that_exports_cr_values(tmp_path: Path) -> None:
+def test_a_script_that_only_exports_keeps_the_cr(tmp_path: Path) -> None:
     (tmp_path / "x.sh").write_bytes(b"export NCCL_PROTO=LL\r\n")
-    assert read(tmp_path / "x.sh").variables["NCCL_PROTO"].value in ("LL\r", "LL")
+    assert read(tmp_path / "x.sh").variables["NCCL_PROTO"].value == "LL\r"
 
 
 BOMB = "a: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(

@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from specpreflight.errors import InputError
-from specpreflight.models.command import find_markers
+from specpreflight.models.command import Command, find_markers
 from specpreflight.models.finding import Origin
 from specpreflight.models.launch import Variable
 from specpreflight.models.nccl import Release
 from specpreflight.sources.env_file import EnvFile, read_env_file
+from specpreflight.sources.launch_command import choose_command
 from specpreflight.sources.launch_files import LaunchFiles
 from specpreflight.sources.launch_forms import find_form
 from specpreflight.sources.manifest_variables import read_manifest_variables
@@ -50,16 +51,16 @@ class EnvironmentSource:
 class _Collector(Tracer):
     """A tracer that keeps the variables of every process, whatever it starts."""
 
-    collected: dict[str, Variable] = field(default_factory=dict)
+    processes: list[Process] = field(default_factory=list)
 
     def follow(self, process: Process) -> bool:
-        self.collected.update(process.environment)
+        self.processes.append(process)
         return super().follow(process)
 
     def container(
         self, process: Process, entrypoint: Sequence[str] | None, words: Sequence[str]
     ) -> bool:
-        self.collected.update(process.environment)
+        self.processes.append(process)
         return super().container(process, entrypoint, words)
 
 
@@ -101,11 +102,9 @@ def read_environment_source(
         )
     tracer = _Collector(given, LaunchFiles(path))
     read(text, tracer, surroundings, ())
-    collected = dict(tracer.collected)
-    if form.startswith(("shell", "benchmark", "sbatch", "docker")):
+    collected, differing = _seen(tracer)
+    if not tracer.commands and form.startswith(("shell", "benchmark", "sbatch", "docker")):
         collected = {**_exports(text, given, surroundings), **collected}
-    for command in tracer.commands:
-        collected.update(command.seen_by_engine())
     if not collected and form.startswith("kubernetes"):
         collected = read_manifest_variables(text, given)
     slurm = read_slurm_export(text) if form == "sbatch" else None
@@ -123,7 +122,35 @@ def read_environment_source(
         )
     variables = {name: _known(one) for name, one in collected.items()}
     missing = (f"{name} is not here: what it sets is unknown" for name in tracer.missing)
-    return EnvironmentSource(form, variables, (*tracer.notes, *missing), inherits)
+    return EnvironmentSource(form, variables, (*tracer.notes, *differing, *missing), inherits)
+
+
+def _seen(tracer: _Collector) -> tuple[dict[str, Variable], list[str]]:
+    """Return the variables of the launch, and where the file's other launches differ.
+
+    Of several engines it is the one that `check` would take; without an engine, all processes
+    together.
+    """
+    if tracer.commands:
+        chosen = choose_command(tracer.commands)
+        variables = dict(chosen.seen_by_engine())
+        others = [(_label(one), one.seen_by_engine()) for one in tracer.commands]
+    else:
+        variables = {}
+        for process in tracer.processes:
+            variables.update(process.environment)
+        others = [(_label(one), one.environment) for one in tracer.processes]
+    differing = []
+    for name in sorted(variables):
+        values = {label: each[name].value for label, each in others if name in each}
+        if name.startswith("NCCL_") and len(set(values.values())) > 1:
+            told = ", ".join(f"`{value}` for {label}" for label, value in values.items())
+            differing.append(f"{name} is {told}; shown is `{variables[name].value}`")
+    return variables, differing
+
+
+def _label(process: Process | Command) -> str:
+    return process.service or f"line {process.line}"
 
 
 def _read_conf(path: Path, given: str, release: Release) -> EnvironmentSource:

@@ -109,8 +109,13 @@ def _chosen(tracer: Tracer, form: str, name: str) -> Command:
         )
         for at, command in enumerate(_with_config(found, tracer) for found in tracer.commands)
     ]
-    chosen = max(numbered, key=_speculation)
+    chosen = choose_command(numbered)
     return replace(chosen, others=tuple(other for other in numbered if other is not chosen))
+
+
+def choose_command(commands: Sequence[Command]) -> Command:
+    """Return the launch that says most about speculation, the first of several."""
+    return max(commands, key=_speculation)
 
 
 def _with_config(command: Command, tracer: Tracer) -> Command:

@@ -97,7 +97,16 @@ class Tracer:
         line: int = 1,
         files: Mapping[str, str] | None = None,
     ) -> None:
-        """Follow a shell script that the process runs."""
+        """Follow a shell script that the process runs.
+
+        Line ends of Windows are read as if they were none: with them the script would not start
+        anything, and what it was meant to start is the question.
+        """
+        if "\r\n" in text:
+            text = text.replace("\r\n", "\n")
+            self.notes.append(
+                "lines end in CR LF: a shell keeps the CR, also in each value it sets"
+            )
 
         def start(execution: Execution) -> None:
             if execution.words[0].startswith("-"):

@@ -43,7 +43,7 @@ def parse(text: str, line: int = 1) -> Iterator[Node]:
     Raises:
         ShellSyntaxError: where bash would refuse to read on; what came before has been yielded.
     """
-    parser = _Parser(text.replace("\r\n", "\n"), line)
+    parser = _Parser(text, line)
     parser.skip_lines()
     line_of_commands: list[Node] = []
     while not parser.at_end():
