@@ -85,7 +85,7 @@ _RULES: Mapping[str, When] = {
     "architecture.standalone_widths_differ": on("serving.standalone-widths"),
     "architecture.heads_inconsistent": ALWAYS,
     "architecture.aux_layers_out_of_range": ALWAYS,
-    "architecture.aux_layers_not_used": on("eagle3.graphs-default-layers"),
+    "architecture.aux_layers_not_used": on("eagle3.graphs-default-layers", "eagle3.ids-shifted"),
     "architecture.algorithm_draft_mismatch": on(
         "eagle3.algorithm-eagle", "eagle3.draft-not-eagle3", "draft.standalone-rewritten"
     ),

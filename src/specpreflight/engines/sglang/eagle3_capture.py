@@ -91,6 +91,7 @@ def capture_events(pair: Pair) -> Iterator[Event]:
     if target is None or "eagle3_capture" not in target.offers:
         yield _cannot_capture(pair)
         return
+    yield from _shifted_ids(pair)
     if pair.graphs and _captures_default_layers(pair):
         yield Event(
             "eagle3.graphs-default-layers",
@@ -101,6 +102,24 @@ def capture_events(pair: Pair) -> Iterator[Event]:
             values=pair.draft_value(_POINTER),
             confidence=Confidence.INFERRED,
         )
+
+
+def _shifted_ids(pair: Pair) -> Iterator[Event]:
+    """DeepSeek's kin add 1 to all ids up to 0.5.12; 0.5.13 takes those from 2 on as they are."""
+    given = _given_ids(pair)
+    if pair.target_class not in _DEEPSEEK_FAMILY or pair.knowledge.since("0.5.13"):
+        return
+    if given is None or given[0] == 1:
+        return
+    yield Event(
+        "eagle3.ids-shifted",
+        Outcome.DEGRADES,
+        Stage.SERVING,
+        f"layer ids that start with {given[0]} count inputs; this release captures one layer later",
+        source="models/deepseek_v2.py:DeepseekV2ForCausalLM.set_eagle3_layers_to_capture",
+        values=pair.draft_value(_POINTER),
+        confidence=Confidence.OBSERVED,
+    )
 
 
 def _captures_default_layers(pair: Pair) -> bool:
