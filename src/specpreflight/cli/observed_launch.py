@@ -56,7 +56,7 @@ def launch_of_log(path: str, diagnosis: Diagnosis, options: Options) -> Launch:
     words = words_of_log(diagnosis, find_engine(engine.name).facts(engine))
     stated = {
         name: Variable(name, value, Origin("environment", path=path, name=name))
-        for name, value in diagnosis.launch.environment.items()
+        for name, value in {**diagnosis.launch.proven, **diagnosis.launch.environment}.items()
     }
     return _build(
         read_launch(words), engine, {**stated, **_given(options)}, options, [Path(path).parent]

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from specpreflight.models.finding import Finding
+
 
 @dataclass(frozen=True, slots=True)
 class ReleaseRange:
@@ -13,6 +15,13 @@ class ReleaseRange:
 
     low: str | None = None
     high: str | None = None
+
+    def holds(self, release: str) -> bool:
+        """Whether a release lies between the ends."""
+        from packaging.version import Version
+
+        low, high = (Version(end) if end else Version(release) for end in (self.low, self.high))
+        return low <= Version(release) <= high
 
     def __str__(self) -> str:
         if self.low == self.high:
@@ -26,14 +35,15 @@ class ReleaseRange:
 class LoggedLaunch:
     """A launch as its log prints it: after the engine's own adjustments, secrets left out.
 
-    `environment` are variables that NCCL or a traced shell printed. `complete` is false where the
-    line of the arguments was cut.
+    `environment` are variables that NCCL or a traced shell printed, `proven` those that a line
+    could not have come to be without. `complete` is false where the line of the arguments was cut.
     """
 
     target: str | None = None
     draft: str | None = None
     arguments: Mapping[str, Any] = field(default_factory=dict)
     environment: Mapping[str, str] = field(default_factory=dict)
+    proven: Mapping[str, str] = field(default_factory=dict)
     command: str | None = None
     complete: bool = True
 
@@ -156,7 +166,7 @@ class Diagnosis:
                 "target": self.launch.target,
                 "draft": self.launch.draft,
                 "arguments": dict(self.launch.arguments),
-                "environment": dict(self.launch.environment),
+                "environment": {**self.launch.proven, **self.launch.environment},
             },
             "first_line": self.first_line,
             "last_line": self.last_line,
@@ -169,9 +179,32 @@ class Difference:
     """Something that two runs do not share.
 
     `explains` says why it can be the reason for the failure; `None` where nothing is known.
+    `by_default` is true for a flag that nobody gave: the two releases have different defaults.
     """
 
     name: str
     good: str | None
     bad: str | None
     explains: str | None = None
+    by_default: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What `check` says of the launch that a log tells of.
+
+    Attributes:
+        explaining: its findings that explain what the log tells.
+        others: how many further findings stop the launch.
+        missing: what the launch names and is not on this machine, and how to give it.
+        differs: the diagnosis names a rule, and both checkpoints that were read do not have it.
+        problem: why nothing could be checked.
+        command: what to type for the whole report.
+    """
+
+    explaining: tuple[Finding, ...] = ()
+    others: int = 0
+    missing: tuple[str, ...] = ()
+    differs: bool = False
+    problem: str | None = None
+    command: str | None = None

@@ -7,6 +7,8 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, Final
 
+from packaging.version import Version
+
 from specpreflight.engines.logs.acceptance import is_falling, mean, mean_speed, silent_fault
 from specpreflight.engines.logs.deaths import UNKNOWN, find_death, last_error
 from specpreflight.engines.logs.launch_log import LaunchLog, Mark
@@ -151,9 +153,13 @@ def _seconds(start: datetime | None, end: datetime | None) -> float | None:
 def _version_of(launch: LaunchLog) -> ReleaseRange:
     if launch.engine == "vllm":
         return ReleaseRange(launch.release, launch.release)
-    if launch.engine == "sglang" and len(launch.arguments) > 20:
-        return releases_of_fields(launch.arguments, launch.complete)
-    return releases_of_texts(launch.texts) if launch.engine == "sglang" else ReleaseRange()
+    if launch.engine != "sglang":
+        return ReleaseRange()
+    told = releases_of_texts(launch.texts)
+    if len(launch.arguments) > 20:
+        told = releases_of_fields(launch.arguments, launch.complete)
+    named = launch.release
+    return ReleaseRange(named, named) if named and told.holds(named) else told
 
 
 def _refined_rule(cause: str, rule: str | None, values: Mapping[str, Any]) -> str | None:
@@ -185,6 +191,10 @@ def _values_of_launch(launch: LaunchLog) -> dict[str, Any]:
         )
     if (quantization := launch.engine_config.get("quantization")) not in (None, "None"):
         values["target_quantization"] = quantization
+    if launch.build:
+        values["build"] = launch.build
+    if launch.libraries:
+        values["libraries"] = dict(launch.libraries)
     nccl = launch.nccl
     if nccl.asked:
         values["set_by_environment"] = dict(nccl.asked)
@@ -207,6 +217,19 @@ def _launch_of(launch: LaunchLog) -> LoggedLaunch:
         draft=draft,
         arguments=arguments,
         environment={**launch.environment, **launch.nccl.asked},
+        proven=_proven(launch),
         command=launch.command,
         complete=launch.complete,
     )
+
+
+def _proven(launch: LaunchLog) -> dict[str, str]:
+    """Return the variable without which a context mismatch would have stopped the launch.
+
+    `configs/model_config.py`: an error since 0.5.1, unless it is allowed.
+    """
+    low = _version_of(launch).low
+    warned = launch.engine == "sglang" and "context-exceeds-draft" in launch.warnings
+    if not warned or low is None or Version(low) < Version("0.5.1"):
+        return {}
+    return {"SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN": "1"}

@@ -45,6 +45,8 @@ class LaunchLog:
     complete: bool = True
     engine_config: dict[str, Any] = field(default_factory=dict)
     release: str | None = None
+    build: str | None = None
+    libraries: dict[str, str] = field(default_factory=dict)
     texts: set[str] = field(default_factory=set)
     step: str | None = None
     progress: int = 0

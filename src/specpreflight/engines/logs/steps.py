@@ -13,6 +13,7 @@ from specpreflight.engines.logs.launch_log import LaunchLog
 from specpreflight.engines.logs.lines import Line
 from specpreflight.engines.logs.memory_lines import read_memory, read_vllm_memory
 from specpreflight.engines.logs.overlooked import OVERLOOKED
+from specpreflight.engines.logs.versions import named_build, named_libraries, named_release
 
 _LOADED: Final = re.compile(r"type=(\w+)")
 _CONTEXT: Final = re.compile(
@@ -60,6 +61,10 @@ def _read(launch: LaunchLog, line: Line) -> None:
             launch.values["shards_done"] = -(-int(match[1]) * total // 100)
         if launch.step not in {"TW", "DW"}:
             launch.step = "TW"
+    if release := named_release(text):
+        launch.release = release
+    launch.build = named_build(text) or launch.build
+    launch.libraries |= named_libraries(text)
     if "context_length (" in text and (match := _CONTEXT.search(text)):
         _read_context_warning(launch, text, match)
     if line.engine == "sglang":

@@ -7,6 +7,7 @@ texts changed with releases; vLLM prints its version on the banner and the engin
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection
 from functools import cache
 from pathlib import Path
@@ -14,6 +15,17 @@ from typing import Any, Final
 
 from specpreflight.models.diagnosis import ReleaseRange
 
+_RELEASE: Final = r"(\d+\.\d+\.\d+(?:\.?post\d+|rc\d+)?)"
+#: Images, pip's lines and prints that name SGLang's release, which it never prints itself.
+_SGLANG_NAMED: Final = re.compile(
+    rf"lmsysorg/sglang:v?{_RELEASE}|\bsglang(?:==|-){_RELEASE}\b|"
+    rf"\bsglang(?:\.__version__|[ _]version)\W{{1,4}}v?{_RELEASE}"
+)
+_LIBRARY: Final = re.compile(
+    r"\b(torch|transformers|sgl-kernel|flashinfer-python|flashinfer|xgrammar|triton)"
+    r"(?:==|-|[ _]version\W{1,20})v?(\d+\.\d+(?:\.\d+)?(?:\.?post\d+|rc\d+)?(?:\+\w+)?)"
+)
+_BUILD: Final = re.compile(r"\(v(\d+\.\d+\.\d+\S*?(?:dev|\+g)[\w.+]*)\)|version (\S+\+g\w+)")
 _TABLE: Final = Path(__file__).with_name("data") / "server_args_fields.json"
 
 #: Text of a line or a frame → the first release that has it and the last.
@@ -40,6 +52,25 @@ TEXTS: Final = {
 @cache
 def _table() -> Any:
     return json.loads(_TABLE.read_text())
+
+
+def named_release(text: str) -> str | None:
+    """Return the release of SGLang that a line names, `None` where it names none."""
+    match = _SGLANG_NAMED.search(text) if "sglang" in text else None
+    return next(filter(None, match.groups())) if match else None
+
+
+def named_build(text: str) -> str | None:
+    """Return the build with its commit that vLLM prints for what is no release."""
+    match = _BUILD.search(text) if "+g" in text or "dev" in text else None
+    return (match[1] or match[2]) if match else None
+
+
+def named_libraries(text: str) -> dict[str, str]:
+    """Return the versions of libraries that a line names (pip's, or a print)."""
+    if not any(words in text for words in ("==", "version", "installed")):
+        return {}
+    return dict(_LIBRARY.findall(text.replace("PyTorch", "torch")))
 
 
 def releases_of_fields(fields: Collection[str], complete: bool) -> ReleaseRange:
