@@ -62,7 +62,8 @@ def _at_path(path: Path, known: Sequence[str]) -> EngineVersion:
         return EngineVersion(
             "vllm", known[-1], f"{path} does not say its version: the newest known", str(path)
         )
-    found = _nearest(named[-1].name.split("-")[1].split("+")[0], known)
+    version = named[-1].name.removesuffix(".dist-info").partition("-")[2]
+    found = _nearest(version.partition("+")[0], known)
     return EngineVersion("vllm", found.version, f"metadata in {path}", str(path))
 
 
