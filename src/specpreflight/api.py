@@ -158,11 +158,11 @@ def check(launch: Launch, *, policy: Policy | None = None) -> Report:
             skipped.append(Skipped(rule.name, *missing))
             continue
         try:
-            findings.extend(rule.check(launch, resolved))
+            findings += [_finish(found, launch) for found in rule.check(launch, resolved)]
         except Exception as error:
             failures.append(f"rule {rule.name} failed: {type(error).__name__}: {error}")
             skipped.append(Skipped(rule.name, "internal", failures[-1]))
-    finished = sorted((_finish(finding, launch) for finding in findings), key=_importance)
+    finished = sorted(findings, key=_importance)
     report = Report(
         engine=EngineUsed(launch.engine.name, launch.engine.version, launch.engine.determined_by),
         verdict=_verdict(launch.engine, finished, resolved),
