@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from textwrap import shorten
-from typing import Final
+from typing import Any, Final
 
-from specpreflight.models.diagnosis import Diagnosis, Difference
+from specpreflight.models.diagnosis import Checked, Diagnosis, Difference
+from specpreflight.models.finding import Finding
 
 _STAGES: Final = {
     "ARG": "while reading its arguments",
@@ -26,12 +27,24 @@ _STAGES: Final = {
 }
 _BARS: Final = "▁▂▃▄▅▆▇█"
 #: So many differences fit on a screen beside the diagnosis.
-_MOST_DIFFERENCES: Final = 12
+_MOST_DIFFERENCES: Final = 10
+_MOST_SUSPECTS: Final = 4
+_MOST_FINDINGS: Final = 3
 _SHOWN_VALUES: Final = (
     "target_context", "draft_context", "num_steps", "topk", "num_draft_tokens", "algorithm",
     "method", "num_spec_tokens", "target_class", "draft_class", "key", "backend", "architectures",
-    "model_type", "tried", "free", "last_error", "missing_flag", "ranks",
-    "rank_without_init_complete", "shards_done", "shards_total",
+    "model_type", "tried", "free", "last_error", "missing_flag", "ranks", "exit_code",
+    "rank_without_init_complete", "silent_seconds", "shards_done", "shards_total",
+)  # fmt: skip
+#: Name of the line, then the facts of it: key, and how it is shown.
+_MEMORY: Final = (
+    ("weights", (("target_weights_gb", "{:g} GB"), ("draft_weights_gb", "draft {:g} GB"),
+                 ("weights_gib", "{:g} GiB"), ("target_weights_seconds", "{:g} s"))),
+    ("KV cache", (("target_kv_tokens", "{:g} tokens"), ("kv_cache_tokens", "{:.0f} tokens"),
+                  ("kv_cache_gib", "{:g} GiB"))),
+    ("graphs", (("target_graph_gb", "{:g} GB"), ("draft_graph_gb", "draft {:g} GB"),
+                ("graph_gib", "{:g} GiB"), ("target_graph_seconds", "{:g} s"))),
+    ("left", (("free_gb", "{:g} GB"),)),
 )  # fmt: skip
 
 
@@ -39,6 +52,7 @@ def render_diagnosis(
     diagnosis: Diagnosis,
     ways_out: Sequence[str] = (),
     differences: Sequence[Difference] | None = None,
+    checked: Checked | None = None,
 ) -> str:
     """Return the lines of a diagnosis, each ended.
 
@@ -46,25 +60,28 @@ def render_diagnosis(
         diagnosis: of the run that is asked about.
         ways_out: what to do, the best first.
         differences: to a run that worked, or `None` where none was given.
+        checked: what `check` says of the launch, or `None` where it was not asked.
     """
-    lines = [_headline(diagnosis)]
-    if diagnosis.message:
-        lines.append(f"  {shorten(diagnosis.message, 300)}")
-    if diagnosis.rule:
-        lines.append(f"  would have been reported by: {diagnosis.rule}")
+    lines = [_headline(diagnosis), *_error(diagnosis), *_checked(checked)]
     lines += [f"  fix: {text}" for text in ways_out]
+    lines += _suspects(diagnosis)
     if shown := [f"{k} {diagnosis.values[k]}" for k in _SHOWN_VALUES if k in diagnosis.values]:
         lines += ["", f"  {', '.join(shown)}"]
-    lines += _acceptance(diagnosis)
-    lines += [f"  note: {name}: {shorten(text, 90)}" for name, text in diagnosis.warnings.items()]
-    if differences is not None:
+    lines += _serving(diagnosis)
+    lines += [f"  not as asked: {text}" for text in diagnosis.nccl.not_as_asked]
+    if differences is None:
+        lines += _start(diagnosis)
+        lines += [
+            f"  note: {name}: {shorten(text, 90)}" for name, text in diagnosis.warnings.items()
+        ]
+    else:
         lines += ["", *_differences(differences)]
     return "\n".join(lines) + "\n"
 
 
 def _headline(diagnosis: Diagnosis) -> str:
     if diagnosis.engine is None:
-        return "no line of SGLang or vLLM is in this log"
+        return f"no line of SGLang or vLLM is in this log ({diagnosis.cause})"
     name = f"{diagnosis.engine} {diagnosis.version}"
     where = _STAGES.get(diagnosis.stage or "", "before its first step")
     if diagnosis.healthy is None:
@@ -77,13 +94,98 @@ def _headline(diagnosis: Diagnosis) -> str:
     return f"{name}: died {where}{seconds} ({diagnosis.cause})"
 
 
-def _acceptance(diagnosis: Diagnosis) -> Iterator[str]:
-    if diagnosis.acceptance_length is None:
+def _error(diagnosis: Diagnosis) -> Iterator[str]:
+    """Yield the error's own text: cut where its shape is known, else whole."""
+    if diagnosis.message and diagnosis.cause == "L-UNKNOWN":
+        yield from (f"  {line}" for line in diagnosis.message.rstrip().split("\n"))
+    elif diagnosis.message:
+        yield f"  {shorten(diagnosis.message, 220)}"
+    if diagnosis.rule:
+        yield f"  would have been reported by: {diagnosis.rule}"
+    elif diagnosis.nearest:
+        yield f"  no known failure; the nearest: {', '.join(diagnosis.nearest)}"
+
+
+def _checked(checked: Checked | None) -> Iterator[str]:
+    if checked is None:
         return
-    rate = diagnosis.acceptance_rate
-    printed = f", rate {rate:.2f} as printed" if rate is not None else ""
-    yield f"  acceptance length {diagnosis.acceptance_length:.2f}{printed}"
-    yield f"  {sparkline(diagnosis.lengths)}"
+    if checked.problem:
+        yield f"  check: {checked.problem}"
+    for finding in checked.explaining[:_MOST_FINDINGS]:
+        yield f"  check: {_place(finding)}{finding.message}"
+    if checked.differs:
+        yield "  check: these checkpoints do not have it; others were launched"
+    for missing in checked.missing:
+        yield f"  check: not on this machine: {missing}"
+
+
+def _place(finding: Finding) -> str:
+    """Return where the value stands that the first edit would change, else the first of all."""
+    edited = [edit.path for remedy in finding.remedies for edit in remedy.edits][:1]
+    for value in finding.values:
+        origin = value.origin
+        if origin.path and origin.line and (not edited or origin.path in edited):
+            return f"{origin.path}:{origin.line}: "
+    return ""
+
+
+def _suspects(diagnosis: Diagnosis) -> Iterator[str]:
+    for suspect in diagnosis.serving.suspects[:_MOST_SUSPECTS]:
+        sure = "the log shows" if suspect.seen else "can be"
+        yield f"  {sure}: {suspect.why} ({suspect.rule})"
+
+
+def _serving(diagnosis: Diagnosis) -> Iterator[str]:
+    length, rate, lengths = (
+        diagnosis.acceptance_length,
+        diagnosis.acceptance_rate,
+        diagnosis.lengths,
+    )
+    if length is not None:
+        printed = f", rate {rate:.2f} as printed" if rate is not None else ""
+        quarter = max(len(lengths) // 4, 1)
+        first, last = (sum(part) / quarter for part in (lengths[:quarter], lengths[-quarter:]))
+        falls = ", it falls" if diagnosis.serving.is_falling else ""
+        yield (
+            f"  acceptance length {length:.2f}{printed}; {first:.2f} at first, {last:.2f} at last"
+            f"{falls}"
+        )
+        yield f"  {sparkline(lengths)}"
+    if (speed := diagnosis.serving.tokens_per_second) is not None:
+        each = diagnosis.serving.tokens_per_request
+        yield f"  {speed:.0f} tokens/s" + (f", {each:.0f} a request" if each is not None else "")
+
+
+def _start(diagnosis: Diagnosis) -> Iterator[str]:
+    if diagnosis.seconds_to_ready is not None:
+        yield f"  ready after {diagnosis.seconds_to_ready:.0f} s"
+    if memory := "; ".join(_memory(diagnosis.memory)):
+        yield f"  {memory}"
+    if nccl := ", ".join(_nccl(diagnosis.nccl.told)):
+        yield f"  {nccl}"
+
+
+def _memory(told: Mapping[str, Any]) -> Iterator[str]:
+    for name, facts in _MEMORY:
+        if shown := ", ".join(form.format(told[key]) for key, form in facts if key in told):
+            yield f"{name} {shown}"
+
+
+def _nccl(told: Mapping[str, Any]) -> Iterator[str]:
+    if "version" in told:
+        yield f"NCCL {told['version']}"
+    if "coll" in told.get("channels", {}):
+        yield f"{told['channels']['coll']} channels"
+    if "transports" in told:
+        yield f"via {', '.join(told['transports'])}"
+    if "network" in told:
+        yield f"network {told['network']}"
+    if "connected" in told:
+        yield " and ".join(told["connected"])
+    if "nvls" in told:
+        yield "NVLS" if told["nvls"] else "no NVLS"
+    for name, pairs in told.get("collectives", {}).items():
+        yield f"{name} {' '.join('/'.join(pair) for pair in pairs)}"
 
 
 def sparkline(lengths: Sequence[float], width: int = 60) -> str:
@@ -111,7 +213,8 @@ def _differences(differences: Sequence[Difference]) -> Iterator[str]:
         good, bad = (
             shorten(value or "not printed", 40) for value in (difference.good, difference.bad)
         )
-        yield f"  {difference.name:{width}}  {good} -> {bad}"
+        mark = " (the default changed)" if difference.by_default else ""
+        yield f"  {difference.name:{width}}  {good} -> {bad}{mark}"
         if difference.explains:
             yield f"  {'':{width}}  {difference.explains}"
     if len(differences) > len(shown):
