@@ -17,7 +17,7 @@ from specpreflight.models.checkpoint import Checkpoint
 from specpreflight.models.launch import EngineVersion, Launch
 from specpreflight.models.lock import FORMAT_VERSION, EngineSource, Lock, LockedCheckpoint
 from specpreflight.models.report import Report
-from specpreflight.models.secrets import redact_words, scrub, secret_texts
+from specpreflight.models.secrets import name_words, redact_words, scrub, secret_texts
 from specpreflight.reports.json import plain_data
 from specpreflight.sources.file_hashes import hash_bytes, hash_checkpoint, hash_tree
 from specpreflight.sources.libraries import find_libraries
@@ -31,10 +31,9 @@ def capture(launch: Launch, report: Report, *, beside: Path | None = None) -> Lo
         report: what the check said.
         beside: the site-packages folder that the engine is imported from, where it is known.
     """
-    secrets = secret_texts(
-        [(name, known.value) for name, known in launch.environment.items()]
-        + list(launch.flags.items())
-    )
+    variables = [(name, known.value) for name, known in launch.environment.items()]
+    values = [(name, value) for name, value in name_words(launch.argv) if name != value]
+    secrets = secret_texts([*variables, *values])
     return Lock(
         format_version=FORMAT_VERSION,
         written_by=f"specpreflight {__version__}",

@@ -57,17 +57,26 @@ def redact(name: str, value: Any) -> Any:
 
 def redact_words(words: Sequence[str]) -> list[str]:
     """Return a command line's words with the values of secret flags left out."""
-    shown: list[str] = []
+    shown = []
+    for word, (name, value) in zip(words, name_words(words), strict=True):
+        if word.startswith("--") and "=" in word:
+            shown.append(f"{name}={redact(name, value)}")
+        else:
+            shown.append(word if word.startswith("-") else redact(name, value))
+    return shown
+
+
+def name_words(words: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Yield `(flag, value)` for each word: of `--flag=value` both, else the flag before it."""
     flag = ""
     for word in words:
         name, equals, value = word.partition("=")
         if word.startswith("--") and equals:
-            shown.append(f"{name}={redact(name, value)}")
+            flag = ""
+            yield name, value
         else:
-            shown.append(word if word.startswith("-") else redact(flag, word))
-        if word.startswith("-"):
-            flag = name if word.startswith("--") and not equals else ""
-    return shown
+            flag = word if word.startswith("--") else "" if word.startswith("-") else flag
+            yield flag, word
 
 
 def secret_texts(named: Iterable[tuple[str, Any]]) -> tuple[str, ...]:

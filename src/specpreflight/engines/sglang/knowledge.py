@@ -222,13 +222,17 @@ class _Tree:
     def __init__(self, facts: Mapping[str, Mapping[str, Mapping[str, Any]]], nearest: str) -> None:
         self._facts = facts
         self._nearest = ReleasedFacts(nearest)
+        self._merged: dict[str, Mapping[str, Mapping[str, Any]]] = {}
 
     def table(self, name: str) -> Mapping[str, Mapping[str, Any]]:
         """Return a table of the tree; of probes and variables, also those it did not answer."""
-        own = self._facts.get(name, {})
-        if name in ("probes", "environment"):
-            return {**self._nearest.table(name), **own}
-        return own or self._nearest.table(name)
+        if name not in self._merged:
+            own = self._facts.get(name, {})
+            if name in ("probes", "environment"):
+                self._merged[name] = {**self._nearest.table(name), **own}
+            else:
+                self._merged[name] = own or self._nearest.table(name)
+        return self._merged[name]
 
     def entry(self, name: str, entry: str) -> Mapping[str, Any]:
         """Return one entry of the tree."""
