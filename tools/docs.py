@@ -1,7 +1,7 @@
 """Write the generated parts of the documentation, or check that they are fresh (`--check`).
 
-The table of rules in README.md, a page a rule in docs/rules/, the report's JSON Schema, and the
-picture of the output on the shipped example.
+The table of rules in README.md, a page a rule in docs/rules/, the JSON Schemas of the report and of
+the configuration, the manual page, and the picture of the output on the shipped example.
 """
 
 from __future__ import annotations
@@ -15,12 +15,14 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from man import manual_page
 from rich.console import Console
 from rich.text import Text
 
 from specpreflight.cli.rules import rules_table
+from specpreflight.models.configuration import configuration_schema
 from specpreflight.models.schema import report_schema
-from specpreflight.rules.registry import load_rules, read_page
+from specpreflight.rules.registry import load_rules, read_page, rule_names
 
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLE = ("check", "target", "draft", "--engine", "sglang@0.5.11", "--no-env")
@@ -29,12 +31,15 @@ EXAMPLE = ("check", "target", "draft", "--engine", "sglang@0.5.11", "--no-env")
 def generated_files() -> Iterator[tuple[Path, str]]:
     """Yield each generated file with the text that it should have."""
     readme = (ROOT / "README.md").read_text()
-    yield ROOT / "README.md", _between(readme, "rules", rules_table())
+    yield ROOT / "README.md", _between(readme, "rules", rules_table(load_rules()))
     for rule in load_rules():
         page = f"# {rule.name}\n\n{read_page(rule.name)}\n"
         yield ROOT / "docs" / "rules" / f"{rule.name}.md", page
     schema = json.dumps(report_schema(), indent=2) + "\n"
     yield ROOT / "docs" / "report.schema.json", schema
+    schema = json.dumps(configuration_schema(rule_names()), indent=2) + "\n"
+    yield ROOT / "docs" / "configuration.schema.json", schema
+    yield ROOT / "docs" / "specpreflight.1", manual_page()
     yield ROOT / "docs" / "check.svg", _picture()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from importlib import import_module
 from typing import Any
@@ -31,8 +32,12 @@ _COMMANDS = {
     "upgrade-check": ("upgrade_check", "Say what another release would make of a launch."),
     "engines": ("engines", "List the engine releases that are known, and what changed."),
     "rules": ("rules", "List all rules."),
+    "completion": ("completion", "Print the completion script of a shell."),
     "explain": ("explain", "Print a rule's page, or what each engine makes of a pair."),
 }
+
+#: What a shell sets to ask for completions; click derives it from the program's name.
+COMPLETION_VARIABLE = "_SPECPREFLIGHT_COMPLETE"
 
 
 class LazyGroup(click.Group):
@@ -53,6 +58,10 @@ class LazyGroup(click.Group):
             return None
         module = import_module(f"specpreflight.cli.{_COMMANDS[cmd_name][0]}")
         command: click.Command = getattr(module, cmd_name.replace("-", "_"))
+        if COMPLETION_VARIABLE in os.environ:
+            from specpreflight.cli.completion import teach
+
+            teach(command)
         return command
 
     def resolve_command(
@@ -101,8 +110,6 @@ def report_error(error: SpecpreflightError) -> None:
 
 
 def _print_traceback_if_asked() -> None:
-    import os
-
     if os.environ.get("SPECPREFLIGHT_DEBUG"):
         import traceback
 
