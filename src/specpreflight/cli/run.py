@@ -60,22 +60,50 @@ class _Outcome:
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto")
 @click.option("-v", "--verbose", is_flag=True, help="Show notes, skipped rules, resolved values.")
 @click.option("--online", is_flag=True, help="Download the JSON files of Hub ids not cached.")
+@click.option("--watch", "stays", is_flag=True, help="Read the output; end at a fatal line.")
+@click.option("--wait-ready", "url", metavar="URL", help="Return when the endpoint answers.")
+@click.option(
+    "--timeout", type=click.FloatRange(min=0, min_open=True), metavar="SECONDS",
+    help="With --watch or --wait-ready: end what is not up by then.",
+)  # fmt: skip
+@click.option(
+    "--log", type=click.Path(path_type=Path), metavar="FILE",
+    help="With --wait-ready: the file for the output of what is left running.",
+)  # fmt: skip
 @click.pass_context
 @configured
-def run(ctx: click.Context, /, fail_on: str, force: bool, **given: Any) -> None:
+def run(
+    ctx: click.Context,
+    /,
+    fail_on: str,
+    force: bool,
+    stays: bool,
+    url: str | None,
+    timeout: float | None,
+    log: Path | None,
+    **given: Any,
+) -> None:
     """Check the launch after `--`; if nothing speaks against it, become its command.
 
     The command takes the place of this process, with exactly the variables that were checked: its
     signals, output and exit code are its own. The report goes to stderr. The exit code is 1 where
     findings stop it.
 
+    With --watch the command is a child whose output is passed on and read: at the first fatal line
+    it is ended, and the diagnosis goes to stderr (exit code 1). With --wait-ready alone it is left
+    running once URL answers (exit code 0), its output in a file.
+
     \b
       specpreflight run -- python -m sglang.launch_server --model-path T …
       specpreflight run --env-file nccl.env --fail-on warning -- vllm serve T …
+      specpreflight run --wait-ready http://127.0.0.1:30000/health --timeout 900 -- sglang serve …
     """
     words = tuple(ctx.meta["words"] or ())
     if not words:
         raise UsageError("no command given", hint="specpreflight run -- sglang serve …")
+    is_watched = stays or url is not None
+    if not is_watched and (timeout is not None or log is not None):
+        raise UsageError("--timeout and --log need --watch or --wait-ready URL")
     from specpreflight.sources.environment import read_environment
 
     inherited = read_environment(os.environ, given["env_files"], given["settings"])
@@ -95,6 +123,10 @@ def run(ctx: click.Context, /, fail_on: str, force: bool, **given: Any) -> None:
         ctx.exit(outcome.exit_code)
     if outcome is not None:
         click.echo(f"specpreflight: {outcome.why}; starting anyway (--force)", err=True)
+    if is_watched:
+        from specpreflight.cli.watching import Watching, run_watched
+
+        ctx.exit(run_watched(program, words, Watching(stays, url, timeout, log)))
     _become(program, words)
 
 
