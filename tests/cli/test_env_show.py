@@ -125,6 +125,15 @@ def test_nccl_conf_comes_last(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_pat
     assert (values["NCCL_ALGO"], values["NCCL_PROTO"]) == ("Ring", "LL")
 
 
+@pytest.mark.parametrize(("release", "said"), [("2.27.5", True), ("2.18.6", False)])
+def test_a_named_nccl_conf_that_adds_nothing_is_said(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, release: str, said: bool
+) -> None:
+    monkeypatch.setenv("NCCL_CONF_FILE", str(tmp_path / "none.conf"))
+    notes = show(run, "--nccl", release)["notes"]
+    assert any("none.conf is not here" in note for note in notes) == said
+
+
 def test_what_the_engine_writes(run: Run) -> None:
     data = show(
         run, "--no-env", "--engine", "sglang@0.5.9", *options("NCCL_CUMEM_ENABLE=1")

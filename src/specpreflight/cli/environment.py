@@ -242,9 +242,11 @@ class _Sources:
         self.add(read_settings(self.options.settings), "option")
 
     def read_nccl_conf(self, release: Any) -> None:
-        from specpreflight.cli.nccl_files import read_files
+        from specpreflight.cli.nccl_files import explain_named_file, read_files
 
-        self.add(read_files(self.variables, release), "nccl.conf")
+        added = read_files(self.variables, release)
+        self.notes.extend(explain_named_file(self.variables, added, release))
+        self.add(added, "nccl.conf")
 
 
 def _kind_of_form(form: str) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from specpreflight.models.launch import Variable
 from specpreflight.models.nccl import Release
-from specpreflight.sources.nccl_conf import SYSTEM_FILE, read_nccl_conf
+from specpreflight.sources.nccl_conf import SYSTEM_FILE, conf_files, read_nccl_conf
 
 
 def add_nccl_files(
@@ -35,6 +35,19 @@ def read_files(environment: Mapping[str, Variable], release: Release) -> dict[st
     """Return what NCCL's files add to an environment."""
     texts = {name: known.value or "" for name, known in environment.items()}
     return read_nccl_conf(texts, release, find_passwd_home())
+
+
+def explain_named_file(
+    environment: Mapping[str, Variable], added: Mapping[str, Variable], release: Release
+) -> Iterator[str]:
+    """Yield a note where the file that NCCL_CONF_FILE names adds nothing, which NCCL never says."""
+    named = environment.get("NCCL_CONF_FILE")
+    path = Path(named.value or "") if named is not None else None
+    files = conf_files({"NCCL_CONF_FILE": str(path)}, release, None)
+    if path is None or path not in files or str(path) in {a.origin.path for a in added.values()}:
+        return
+    why = "sets nothing new" if path.exists() else "is not here"
+    yield f"NCCL_CONF_FILE: {path} {why}, and ~/.nccl.conf is not read instead"
 
 
 def find_passwd_home() -> Path | None:
