@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from errno import ENOEXEC
 from pathlib import Path
@@ -112,7 +112,7 @@ def run(
     )
     program = _find_program(words[0])
     options = Options(
-        typed=tuple(word for word in ctx.meta["typed"] if word != "--force"),
+        typed=tuple(_words_of_check(ctx.meta["typed"])),
         words=words,
         fail_on=FAIL_ON.get(fail_on),
         inherited=inherited,
@@ -128,6 +128,18 @@ def run(
 
         ctx.exit(run_watched(program, words, Watching(stays, url, timeout, log)))
     _become(program, words)
+
+
+def _words_of_check(typed: Sequence[str]) -> Iterator[str]:
+    """Yield the options that `check` has too: the report says how to go on with it."""
+    words = iter(typed)
+    for word in words:
+        name, equals, _ = word.partition("=")
+        if name in ("--wait-ready", "--timeout", "--log"):
+            if not equals:
+                next(words, None)
+        elif name not in ("--force", "--watch"):
+            yield word
 
 
 def _find_program(name: str) -> str:
