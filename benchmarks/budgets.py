@@ -52,11 +52,22 @@ CHECK = (
     "--no-env",
 )  # fmt: skip
 
+STORY = [
+    word
+    for setting in (
+        "NCCL_PROTO=LL", "NCCL_ALGO=Ring", "NCCL_P2P_LEVEL=SYS", "NCCL_MAX_NCHANNELS=16",
+        "NCCL_BUFFSIZE=16777216", "NCCL_NTHREADS=512",
+    )
+    for word in ("--env", setting)
+]  # fmt: skip
+
 ROWS = (
     Row("--version / import click", ours("--version"), CLICK, 1.3),
     Row("check (JSON) / floor", ours(*CHECK, "--format", "json"), FLOOR, 1.3),
     Row("check (text, piped) / floor", ours(*CHECK), FLOOR, 1.3),
     Row("check (terminal) / floor", ours(*CHECK, "--color", "always"), FLOOR, 1.3),
+    Row("env show / floor", ours("env", "show", *STORY), FLOOR, 1.3),
+    Row("env show --engine / floor", ours("env", "show", *STORY, "--engine", "sglang"), FLOOR, 1.3),
     Row("rules / floor", ours("rules"), FLOOR, 1.3),
 )
 
