@@ -19,6 +19,8 @@ pytestmark = pytest.mark.shared
 FOUND = {
     "94": ("2.21.5", None, {Outcome.HANGS}),
     "95": ("2.27.5", None, {Outcome.CRASHES, Outcome.REFUSES}),
+    # What the engine left behind: `overwritten 0`, on four nodes of one NVLink fabric.
+    "99": ("2.27.5", "gb200,nodes=4", {Outcome.DEGRADES}),
     "97": ("2.19.3", None, {Outcome.HANGS}),
     "100": ("2.20.5", None, {Outcome.CRASHES}),
     "101": ("2.21.5", "gb200,nodes=2", {Outcome.DEGRADES}),
@@ -31,7 +33,11 @@ def environment(shared: Path, number: str) -> dict[str, Any]:
     yaml = pytest.importorskip("yaml")
     [path] = (shared / "cases").glob(f"{number}-*.yaml")
     stated = yaml.safe_load(path.read_text())["env"]
-    return {name: text for name, text in stated.items() if str(text).split()[0] != "unset"}
+    return {
+        name: str(text).removeprefix("overwritten ")
+        for name, text in stated.items()
+        if str(text).split()[0] != "unset"
+    }
 
 
 @pytest.mark.parametrize("number", FOUND)
