@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from typing import Any, Final, Literal
 
@@ -42,13 +43,16 @@ def _compare_findings(
     for rule in sorted({finding.rule for finding in (*before, *after)}):
         old = [finding for finding in before if finding.rule == rule]
         new = [finding for finding in after if finding.rule == rule]
+        seen: Counter[Hashable] = Counter()
         for one, other in _pair(old, new):
             consequence = _compare(one, other)
             if consequence is not None:
                 kind = "new" if one is None else "gone" if other is None else "changed"
                 shown = other or one
                 assert shown is not None
-                yield (kind, rule, shown.fingerprint, shown.message), consequence
+                place = (kind, rule, shown.fingerprint)
+                seen[place] += 1
+                yield (*place, seen[place]), consequence
 
 
 def _pair(
