@@ -112,7 +112,8 @@ class _Manifest:
             if key == "serveConfigV2" and isinstance(value, str):
                 for document in read_yaml(value, self._tracer.path or "serveConfigV2"):
                     self.walk(document, around.inside(key))
-            elif not _ENVIRONMENT.fullmatch(key):
+            # An init container ends before the server starts; a preflight names its very command.
+            elif key != "initContainers" and not _ENVIRONMENT.fullmatch(key):
                 line = node.lines.get(key, 0)
                 self._child(key, value, node, around, line)
 
