@@ -31,7 +31,7 @@ from specpreflight.sources.process_output import copy_on, pass_on
 _End = Literal["ready", "dead", "ended", "late"]
 
 #: Seconds in which a command that is dying may end by itself, and one that was told to.
-_GRACE: Final = 10.0
+_GRACE: Final = 5.0
 _FORWARDED: Final = tuple(
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
 )

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from specpreflight.engines.logs.causes import CAUSES, UNNAMED, Cause, is_noise
 from specpreflight.engines.logs.launch_log import LaunchLog, Mark
-from specpreflight.engines.logs.stages import DRAFT_FRAMES
+from specpreflight.engines.logs.stages import is_of_draft
 from specpreflight.engines.logs.tracebacks import Trace
 
 UNKNOWN: Final = Cause("L-UNKNOWN", re.compile(""))
@@ -108,7 +108,7 @@ def _death_of_trace(trace: Trace, traces: Sequence[Trace], launch: LaunchLog) ->
         cause = _MOE
     processes = {other.process for other in group if other.process}
     values["ranks"] = max(len(processes), 1)
-    values["which"] = values["where"] = "draft" if DRAFT_FRAMES.search(chain) else "target"
+    values["which"] = values["where"] = "draft" if is_of_draft(cause, chain, launch) else "target"
     if match := _MODEL_FILE.search(chain):
         values["model_file"] = match[1]
     if cause.name in {"L-W-EMPTY", "L-UNKNOWN"} and (match := _ASSERTION.search(chain)):

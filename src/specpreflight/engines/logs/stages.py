@@ -10,7 +10,7 @@ from specpreflight.engines.logs.launch_log import LaunchLog, Mark
 from specpreflight.engines.logs.tracebacks import Trace
 
 #: Frames that only a draft's failure has.
-DRAFT_FRAMES: Final = re.compile(
+_DRAFT_FRAMES: Final = re.compile(
     r"speculative/\w*worker\w*\.py:(?:__init__|init_\w+)|eagle_draft\w*|v1/spec_decode/|gpu/spec_decode/|"
     r"_resolve_speculative_algorithm_alias|create_speculative_config|config/speculative\.py"
 )
@@ -37,6 +37,17 @@ _FROM_FRAMES: Final = tuple(
 )
 
 
+def is_of_draft(cause: Cause | None, chain: str, launch: LaunchLog) -> bool:
+    """Whether a failure is the draft's: by its frames, else by how far the launch had come."""
+    if _DRAFT_FRAMES.search(chain):
+        return True
+    if cause is not None and cause.stage == "TW|DW":
+        return launch.step == "DW"
+    if cause is not None and cause.stage == "CFG|DCFG":
+        return launch.engine == "sglang" and launch.step in {"TKV", "TGR", "DW"}
+    return launch.step in {"DW", "DKV", "DGR"}
+
+
 def stage_of(cause: Cause | None, where: Trace | Mark, launch: LaunchLog) -> str | None:
     """Return the step in which the launch died (the words of `Diagnosis.stage`)."""
     chain = where.chain if isinstance(where, Trace) else ""
@@ -54,9 +65,7 @@ def stage_of(cause: Cause | None, where: Trace | Mark, launch: LaunchLog) -> str
 def _stage_of_cause(cause: Cause | None, chain: str, launch: LaunchLog) -> str | None:
     if cause is None or not cause.stage:
         return None
-    draft = bool(DRAFT_FRAMES.search(chain))
-    if cause.name == "L-MEM-GRAPH":
-        draft = draft or launch.step in {"DW", "DKV", "DGR"}
+    draft = is_of_draft(cause, chain, launch)
     if cause.name == "L-E3-IFACE":
         return "TKV" if launch.pools or launch.step in {None, "TGR"} else "TW"
     target_stage, _, draft_stage = cause.stage.partition("|")
@@ -69,7 +78,7 @@ def _stage_of_frames(cause: Cause | None, chain: str, launch: LaunchLog) -> str 
         return "RUN"
     if cause and cause.name == "L-CTX-DRAFT-EARLY" and launch.step:
         return launch.step
-    draft = bool(DRAFT_FRAMES.search(chain))
+    draft = is_of_draft(cause, chain, launch)
     for frame in reversed(chain.split("\n")):
         for words, target_stage, draft_stage in _FROM_FRAMES:
             if words.search(frame):
