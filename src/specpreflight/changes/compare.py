@@ -6,13 +6,13 @@ back. What its report then says as the first one's is what comes of the change.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from typing import Final
 
 from specpreflight.api import check
-from specpreflight.changes.consequences import compare_reports
+from specpreflight.changes.consequences import Key, compare_reports
 from specpreflight.changes.differences import list_changes
 from specpreflight.changes.revert import revert
 from specpreflight.models.change import Change, Consequence
@@ -73,15 +73,15 @@ def _attribute(
     before: Report,
     after: Report,
     changes: Sequence[Change],
-    deltas: Mapping[Hashable, Consequence],
+    deltas: Mapping[Key, Consequence],
     launch: Launch,
     predict: Predict,
-) -> dict[int, list[Hashable]]:
+) -> dict[int, list[Key]]:
     """Return which of the reports' differences go away with which change, by its position."""
     paths = {change.before for change in changes if change.name == "path"} | {
         change.after for change in changes if change.name == "path"
     }
-    found: dict[int, list[Hashable]] = _named_by_settings(before, after, changes, deltas)
+    found: dict[int, list[Key]] = _named_by_settings(before, after, changes, deltas)
     known = {key for keys in found.values() for key in keys}
     left = _MOST
     for _, group in groupby(enumerate(changes), key=lambda item: item[1].part):
@@ -106,10 +106,10 @@ def _named_by_settings(
     before: Report,
     after: Report,
     changes: Sequence[Change],
-    deltas: Mapping[Hashable, Consequence],
-) -> dict[int, list[Hashable]]:
+    deltas: Mapping[Key, Consequence],
+) -> dict[int, list[Key]]:
     """Return the settings whose reason names the flag that changed: there is nothing to try."""
-    found: dict[int, list[Hashable]] = {}
+    found: dict[int, list[Key]] = {}
     for at, change in enumerate(changes):
         for name, setting in after.resolved.items():
             reasons = {setting.reason, before.resolved.get(name, setting).reason}
@@ -120,11 +120,11 @@ def _named_by_settings(
 
 def _undone(
     before: Report,
-    deltas: Mapping[Hashable, Consequence],
+    deltas: Mapping[Key, Consequence],
     changes: Sequence[Change],
     launch: Launch,
     predict: Predict,
-) -> list[Hashable]:
+) -> list[Key]:
     """Return the differences that are not there without these changes."""
     without, reverted = launch, False
     for change in changes:
@@ -134,7 +134,9 @@ def _undone(
     if not reverted:
         return []
     remaining = compare_reports(before, predict(without))
-    return [key for key in deltas if key not in remaining]
+    # The rule that still finds something, elsewhere, has not been satisfied.
+    moved = {key[:2] for key in remaining if key not in deltas}
+    return [key for key in deltas if key not in remaining and key[:2] not in moved]
 
 
 _EFFECTS: Final = ("worse", "better", "other")

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final, Literal
 
 from specpreflight.models.change import Consequence
 from specpreflight.models.finding import Finding, Outcome, Severity
 from specpreflight.models.report import Report
 from specpreflight.models.resolved import ResolvedValue
+
+#: What a difference is told by: `new`, `gone` or `changed`, a rule, its place and number; or
+#: `setting` and its name.
+Key = tuple[str | int, ...]
 
 _SEVERITIES: Final = tuple(Severity)
 _OUTCOMES: Final = tuple(Outcome)
@@ -27,7 +31,7 @@ _IDENTITIES: Final = (
 )
 
 
-def compare_reports(before: Report, after: Report) -> dict[Hashable, Consequence]:
+def compare_reports(before: Report, after: Report) -> dict[Key, Consequence]:
     """Return what the second report says differently: findings by rule, settings by name."""
     return dict(
         (
@@ -39,11 +43,11 @@ def compare_reports(before: Report, after: Report) -> dict[Hashable, Consequence
 
 def _compare_findings(
     before: Sequence[Finding], after: Sequence[Finding]
-) -> Iterator[tuple[Hashable, Consequence]]:
+) -> Iterator[tuple[Key, Consequence]]:
     for rule in sorted({finding.rule for finding in (*before, *after)}):
         old = [finding for finding in before if finding.rule == rule]
         new = [finding for finding in after if finding.rule == rule]
-        seen: Counter[Hashable] = Counter()
+        seen: Counter[Key] = Counter()
         for one, other in _pair(old, new):
             consequence = _compare(one, other)
             if consequence is not None:
@@ -114,7 +118,7 @@ def _direction(before: Finding, after: Finding) -> Literal["worse", "better", "o
 
 def _compare_settings(
     before: Mapping[str, ResolvedValue], after: Mapping[str, ResolvedValue]
-) -> Iterator[tuple[Hashable, Consequence]]:
+) -> Iterator[tuple[Key, Consequence]]:
     """Yield the settings that both know; one that an engine never came to is no consequence."""
     for name in (name for name in before if name in after):
         old, new = before[name], after[name]
