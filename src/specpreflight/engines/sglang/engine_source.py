@@ -68,6 +68,10 @@ class ModelRegistry(External):
         self._names = names
         self._instance: Instance | None = None
 
+    def forget(self) -> None:
+        """Make the object anew when it is next asked for."""
+        self._instance = None
+
     def attribute(self, evaluator: Evaluator, name: str) -> Any:
         """Return a method of the registry."""
         if self._instance is None:
@@ -86,8 +90,6 @@ class EngineSource(Evaluator):
         sources: the modules of both.
         transformers: the version of transformers.
         variables: the environment of the launch.
-        checkpoints: the model paths of the launch, as the engine sees them.
-        contents: parsed JSON of other files, by path.
         model_classes: the names in the release's model registry.
         transformers_models: gives the model classes that transformers exports, and whether they
             say that another engine may use them; nothing where that is not known.
@@ -105,8 +107,6 @@ class EngineSource(Evaluator):
         sources: Sources,
         transformers: str,
         variables: Mapping[str, str],
-        checkpoints: Mapping[str, Checkpoint],
-        contents: Mapping[str, Any],
         model_classes: Collection[str],
         transformers_models: Callable[[], Mapping[str, bool]] = dict,
         *,
@@ -115,31 +115,23 @@ class EngineSource(Evaluator):
         platform: str = "cuda",
         capability: tuple[int, int] | None = None,
     ) -> None:
+        self.altered = False
         self.asked_capability = False
         self.mapping = ConfigMapping(registrations)
         self.variables = dict(variables)
         self.transformers_major = int(transformers.split(".")[0])
         self._transformers_models = transformers_models
         v5 = self.transformers_major >= 5
-        folders = {
-            path: checkpoint.files
-            for path, checkpoint in checkpoints.items()
-            if checkpoint.problem is None or checkpoint.directory is not None
-        }
-        configs = {
-            f"{path.rstrip('/')}/config.json": checkpoint.config.root
-            for path, checkpoint in checkpoints.items()
-            if checkpoint.problem is None
-        }
-        self._folders = folders
-        files = Files(folders, {**configs, **contents})
-        self.reader = ConfigReader(checkpoints, v5=v5, written=files.contents)
+        self._folders: Mapping[str, tuple[str, ...]] = {}
+        self._files = files = Files()
+        self._registry = ModelRegistry(model_classes)
+        self._reader = ConfigReader(v5=v5, written=files.contents)
         known = {
             **surroundings(self.variables, files),
-            **transformers_names(self.mapping, self.reader, ConfigPrinter(transformers)),
+            **transformers_names(self.mapping, self._reader, ConfigPrinter(transformers)),
             **_engine_names(platform),
             **self._capability_names(capability),
-            "sglang.srt.models.registry.ModelRegistry": ModelRegistry(model_classes),
+            "sglang.srt.models.registry.ModelRegistry": self._registry,
             "transformers.dynamic_module_utils.get_class_from_dynamic_module": Special(
                 self._remote_class
             ),
@@ -157,6 +149,45 @@ class EngineSource(Evaluator):
             known |= dict.fromkeys(registry_aliases(), found)
         if v5:
             self._patch_transformers()
+        self._extents: Mapping[int, int] = {}
+        self.altered = False
+
+    def begin(self, checkpoints: Mapping[str, Checkpoint], contents: Mapping[str, Any]) -> None:
+        """Take the checkpoints of a launch; what the code made of those before is forgotten.
+
+        What modules define stays evaluated: that does not depend on a launch. `altered` tells
+        whether the code has changed it nevertheless, so that another launch needs another source.
+
+        Args:
+            checkpoints: by the model paths of the launch, as the engine sees them.
+            contents: parsed JSON of other files, by path.
+        """
+        self._folders = {
+            path: checkpoint.files
+            for path, checkpoint in checkpoints.items()
+            if checkpoint.problem is None or checkpoint.directory is not None
+        }
+        configs = {
+            f"{path.rstrip('/')}/config.json": checkpoint.config.root
+            for path, checkpoint in checkpoints.items()
+            if checkpoint.problem is None
+        }
+        self._files.replace(self._folders, {**configs, **contents})
+        self._reader.checkpoints = checkpoints
+        self._registry.forget()
+        self.forget_calls()
+        self.log.clear()
+        self.doubts.clear()
+        extents = self.extents()
+        if any(extents.get(value, size) != size for value, size in self._extents.items()):
+            self.altered = True
+        self._extents = extents
+
+    def set_attribute(self, subject: Any, name: str, value: Any) -> None:
+        """Do `subject.name = value`; what is set in a class stays there for the next launch."""
+        if isinstance(subject, Class):
+            self.altered = True
+        super().set_attribute(subject, name, value)
 
     @cached_property
     def models(self) -> Mapping[str, bool]:

@@ -24,7 +24,44 @@ SIDE_FILES = ("hf_quant_config.json",)
 def open_source(
     launch: Launch, knowledge: Knowledge, machine: Machine, checkpoints: Mapping[str, Checkpoint]
 ) -> EngineSource:
-    """Return the evaluator of this launch's release.
+    """Return the evaluator of this launch's release, ready for its checkpoints.
+
+    Where many launches are resolved in a row (`keep_sources`), one that an earlier launch has left
+    is taken again.
+    """
+    variables = {
+        name: known.value for name, known in launch.environment.items() if known.value is not None
+    }
+    key = repr((launch.engine, machine.is_rocm, machine.platform, machine.capability, variables))
+    source = None if _kept is None else _kept.get(key)
+    if source is None:
+        source = _open(launch, knowledge, machine, variables)
+    source.begin(checkpoints, _side_files(checkpoints))
+    if _kept is not None:
+        _kept.pop(key, None)
+        if not source.altered:
+            _kept[key] = source
+            while len(_kept) > _KEPT_AT_MOST:
+                del _kept[next(iter(_kept))]
+    return source
+
+
+def keep_sources() -> None:
+    """Keep sources from now on; what one launch gave must be read before the next is resolved."""
+    global _kept
+    if _kept is None:
+        _kept = {}
+
+
+#: By what a source is made from; `None` where none is kept. A launch takes a source a machine.
+_kept: dict[str, EngineSource] | None = None
+_KEPT_AT_MOST = 8
+
+
+def _open(
+    launch: Launch, knowledge: Knowledge, machine: Machine, variables: Mapping[str, str]
+) -> EngineSource:
+    """Return a new evaluator of this launch's release.
 
     For a tree (`--engine PATH`) SGLang's modules come from the tree, and transformers' from beside
     it where it is installed there.
@@ -46,15 +83,10 @@ def open_source(
             sglang=TreeSources(sglang=root),
             transformers=TreeSources(transformers=root) if beside else bundle,
         )
-    variables = {
-        name: known.value for name, known in launch.environment.items() if known.value is not None
-    }
     return EngineSource(
         sources,
         transformers,
         variables,
-        checkpoints,
-        _side_files(checkpoints),
         knowledge.classes.keys(),
         bundle.model_classes,
         settings=knowledge.environment,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from packaging.version import Version
@@ -175,15 +176,27 @@ class OpenFile(External):
 
 
 class Files:
-    """The files of the launch's checkpoints: path → names of what lies there, and known contents.
+    """The files of the launch's checkpoints: what lies in them, and what is known of it."""
 
-    `folders` maps a model path, as the engine sees it, to the names in it; `contents` maps a file's
-    path to its parsed JSON.
-    """
+    def __init__(
+        self,
+        folders: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
+        contents: Mapping[str, Any] = MappingProxyType({}),
+    ) -> None:
+        self._folders: dict[str, tuple[str, ...]] = {}
+        self.contents: dict[str, Any] = {}
+        self.replace(folders, contents)
 
-    def __init__(self, folders: Mapping[str, tuple[str, ...]], contents: Mapping[str, Any]) -> None:
+    def replace(self, folders: Mapping[str, tuple[str, ...]], contents: Mapping[str, Any]) -> None:
+        """Take the files of another launch; those that evaluated code wrote are gone.
+
+        Args:
+            folders: a model path, as the engine sees it → the names in it.
+            contents: a file's path → its parsed JSON.
+        """
         self._folders = {path.rstrip("/"): names for path, names in folders.items()}
-        self.contents = dict(contents)
+        self.contents.clear()
+        self.contents.update(contents)
 
     def exists(self, path: Any) -> Any:
         """Return `os.path.exists(path)`, unknown for paths outside the launch."""

@@ -167,12 +167,12 @@ class ConfigReader:
 
     def __init__(
         self,
-        checkpoints: Mapping[str, Checkpoint],
+        checkpoints: Mapping[str, Checkpoint] = MappingProxyType({}),
         *,
         v5: bool,
         written: Mapping[str, Any] = MappingProxyType({}),
     ) -> None:
-        self._checkpoints = checkpoints
+        self.checkpoints = checkpoints
         self._v5 = v5
         self._written = written
 
@@ -185,7 +185,7 @@ class ConfigReader:
             kwargs.pop(name, None)
         if path in self._written:
             return deep_copy(self._written[path]), kwargs
-        checkpoint = self._checkpoints.get(path.rstrip("/"))
+        checkpoint = self.checkpoints.get(path.rstrip("/"))
         if checkpoint is None:
             raise self._not_found(path)
         if checkpoint.problem is not None:

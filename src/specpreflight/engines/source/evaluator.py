@@ -50,6 +50,25 @@ class Evaluator(Statements):
         self.doubts: list[str] = []
         self.classes: list[Class] = []
         self._depth = 0
+        self._remembering: list[Function] = []
+        self._evaluated: set[Module] = set()
+
+    def forget_calls(self) -> None:
+        """Empty what `lru_cache` has kept of calls."""
+        for function in self._remembering:
+            function.cache.clear()
+        self._remembering.clear()
+
+    def extents(self) -> dict[int, int]:
+        """Return how long each list, dict and set of modules and classes is, by identity."""
+        spaces: list[Mapping[str, Any]] = [module.values for module in self._evaluated]
+        spaces += [each.attributes for each in self.classes]
+        return {
+            id(value): len(value)
+            for space in spaces
+            for value in space.values()
+            if isinstance(value, (dict, list, set))
+        }
 
     # names
 
@@ -74,6 +93,7 @@ class Evaluator(Statements):
         if name not in module.definitions:
             return self._outside(module, name)
         module.values[name] = Opaque(dotted)
+        self._evaluated.add(module)
         frame = Frame(module, "<module>", module.values)
         for definition in module.definitions[name]:
             if not definition.evaluated:
@@ -135,6 +155,8 @@ class Evaluator(Statements):
         """Evaluate a function's body with these arguments."""
         if function.kind == "cached":
             key = repr((args, sorted(kwargs.items(), key=lambda item: item[0])))
+            if not function.cache:
+                self._remembering.append(function)
             if key not in function.cache:
                 function.cache[key] = self._evaluate_call(function, args, kwargs)
             return function.cache[key]
