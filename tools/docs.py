@@ -1,7 +1,8 @@
 """Write the generated parts of the documentation, or check that they are fresh (`--check`).
 
 The table of rules in README.md, a page a rule in docs/rules/, the JSON Schemas of the report and of
-the configuration, the manual page, and the picture of the output on the shipped example.
+the configuration, the manual page, the files that docs/ci.md shows, and the picture of the output
+on the shipped example.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ def generated_files() -> Iterator[tuple[Path, str]]:
     schema = json.dumps(configuration_schema(rule_names()), indent=2) + "\n"
     yield ROOT / "docs" / "configuration.schema.json", schema
     yield ROOT / "docs" / "specpreflight.1", manual_page()
+    yield ROOT / "docs" / "ci.md", _with_files((ROOT / "docs" / "ci.md").read_text())
     yield ROOT / "docs" / "check.svg", _picture()
 
 
@@ -47,6 +49,18 @@ def _between(text: str, name: str, body: str) -> str:
     """Replace what stands between `<!-- name -->` and `<!-- /name -->`."""
     pattern = re.compile(rf"(<!-- {name} -->\n).*?(<!-- /{name} -->)", re.DOTALL)
     return pattern.sub(lambda match: f"{match[1]}{body}\n{match[2]}", text)
+
+
+def _with_files(text: str) -> str:
+    """Put each file's text between `<!-- file: PATH -->` and `<!-- /file -->`."""
+
+    def shown(match: re.Match[str]) -> str:
+        path = ROOT / match[2]
+        language = {".yml": "yaml", ".yaml": "yaml"}.get(path.suffix, "bash")
+        return f"{match[1]}```{language}\n{path.read_text()}```\n<!-- /file -->"
+
+    pattern = re.compile(r"(<!-- file: (\S+) -->\n).*?<!-- /file -->", re.DOTALL)
+    return pattern.sub(shown, text)
 
 
 def _picture() -> str:
