@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -88,13 +88,17 @@ def _plain(entry: Mapping[str, Any]) -> Any:
     return fields["value"] if fields.keys() == {"value"} else fields
 
 
-def touches(launch: Launch, *predictions: Resolved) -> Callable[[Change], bool]:
+def touches(
+    launches: Sequence[Launch], predictions: Sequence[Resolved]
+) -> Callable[[Change], bool]:
     """Return what tells whether a change of an engine can touch a launch.
 
-    Those are flags that it gives, defaults of those that it does not, variables that it sets,
+    `launches` is the launch as each version reads it, `predictions` what becomes of it. What
+    touches it are flags that it gives, defaults of those that it does not, variables that it sets,
     classes that its configs name, and behaviour of the algorithm that is resolved.
     """
-    given = {f"--{name.partition('.')[0]}" for name in launch.flags}
+    launch = launches[-1]
+    given = {f"--{name.partition('.')[0]}" for one in launches for name in one.flags}
     classes = set(_classes(launch, predictions))
     keys = json_object(launch.flags.get("speculative-config")) or {}
     algorithms = {one.value("algorithm") or one.value("method") for one in predictions}
@@ -137,7 +141,7 @@ def _behaves(name: str, algorithms: set[Any], classes: set[str]) -> bool:
     return "ngram" not in name or "NGRAM" in algorithms
 
 
-def _classes(launch: Launch, predictions: tuple[Resolved, ...]) -> Iterator[str]:
+def _classes(launch: Launch, predictions: Sequence[Resolved]) -> Iterator[str]:
     for checkpoint in (launch.target, launch.draft):
         if checkpoint is None:
             continue

@@ -45,7 +45,7 @@ def compare_on_versions(before: Launch, after: Launch) -> Upgrade:
     old, new = name_of(before.engine), name_of(after.engine)
     facts = compare_versions(before.engine, after.engine)
     predictions = [find_engine(one.engine.name).resolve(one) for one in (before, after)]
-    touching = touches(after, *predictions)
+    touching = touches((before, after), predictions)
     engine = Change("engine", "engine", before.engine.version, after.engine.version, found)
     return Upgrade(
         Comparison(

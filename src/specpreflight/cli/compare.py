@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from specpreflight.models.lock import Lock
     from specpreflight.models.report import Report
 
+#: Endings that no checkpoint has.
+_FILES = (".sh", ".log", ".gz", ".json", ".yaml", ".yml", ".service", ".py", ".env", ".sbatch")
+
 Kind = Literal["checkpoint", "lock", "log", "launch"]
 
 
@@ -87,8 +90,14 @@ def _compare(
 
 
 def kind_of(given: str) -> Kind:
-    """Return what an argument names, by looking at it."""
+    """Return what an argument names, by looking at it.
+
+    Raises:
+        InputError: it is called like a file, and there is none.
+    """
     path = Path(given)
+    if path.suffix in _FILES and not path.exists():
+        raise InputError(f"{given}: no such file", hint="check the path")
     if not path.is_file():
         return "launch" if len(given.split()) > 1 and not path.exists() else "checkpoint"
     if path.suffix == ".json":
