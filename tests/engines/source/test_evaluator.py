@@ -166,6 +166,44 @@ def test_properties_are_set_through_their_setter_and_the_map_is_followed() -> No
     assert call(text) == 6
 
 
+def test_a_class_may_read_and_set_its_attributes_in_another_object() -> None:
+    text = """
+        class Inner:
+            def __init__(self):
+                self.shared = 1
+
+        class Outer:
+            def __init__(self):
+                self.shared = 2
+                self.inner = Inner()
+                self.own = 3
+
+            def __setattr__(self, key, value):
+                inner = super().__getattribute__("__dict__").get("inner")
+                if inner is not None and key in inner.__dict__:
+                    setattr(inner, key, value)
+                else:
+                    super().__setattr__(key, value)
+
+            def __getattribute__(self, key):
+                if "inner" in super().__getattribute__("__dict__"):
+                    inner = super().__getattribute__("inner")
+                    if key in inner.__dict__:
+                        return getattr(inner, key)
+                return super().__getattribute__(key)
+
+        def f():
+            outer = Outer()
+            before = outer.shared, outer.own
+            outer.shared = 4
+            return before, outer.inner.shared, outer.shared, hasattr(outer, "nothing")
+    """
+    program = textwrap.dedent(text)
+    names: dict[str, Any] = {}
+    exec(program, names)
+    assert call(program) == names["f"]() == ((1, 3), 4, 4, False)
+
+
 def test_a_missing_attribute_names_the_class() -> None:
     with pytest.raises(Raised, match="'Child' object has no attribute 'nothing'"):
         call(textwrap.dedent(CLASSES) + "\ndef f(): return Child().nothing")

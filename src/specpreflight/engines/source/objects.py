@@ -169,6 +169,13 @@ class Objects(Parts):
         return self.known.get(dotted, Opaque(dotted))
 
     def _instance_attribute(self, subject: Instance, name: str) -> Any:
+        own = self.inherited(subject.cls, "__getattribute__")
+        if isinstance(own, Function):
+            return self.call(own, [subject, name], {})
+        return self.stored_attribute(subject, name)
+
+    def stored_attribute(self, subject: Instance, name: str) -> Any:
+        """Return an attribute as `object.__getattribute__` finds it, through the alias map."""
         name = self.alias(subject.cls, name)
         if name == "__class__":
             return subject.cls
@@ -220,6 +227,8 @@ class Objects(Parts):
             return found
         if name in ("__init__", "__post_init__"):
             return _ConstructorOf(order, subject.subject)
+        if name in ("__getattribute__", "__setattr__") and isinstance(subject.subject, Instance):
+            return _StoredAttribute(subject.subject, reads=name == "__getattribute__")
         return Opaque(f"super().{name}")
 
     def set_attribute(self, subject: Any, name: str, value: Any) -> None:
@@ -231,6 +240,14 @@ class Objects(Parts):
                 known.found.clear()
         if not isinstance(subject, Instance):
             return
+        own = self.inherited(subject.cls, "__setattr__")
+        if isinstance(own, Function):
+            self.call(own, [subject, name, value], {})
+        else:
+            self.store_attribute(subject, name, value)
+
+    def store_attribute(self, subject: Instance, name: str, value: Any) -> None:
+        """Set an attribute as `object.__setattr__` does, through checks and the alias map."""
         validate_field(self._evaluator(), subject.cls, name, value)
         name = self.alias(subject.cls, name)
         found = self.inherited(subject.cls, name)
@@ -317,6 +334,19 @@ class _ConstructorOf(External):
 
     def evaluate(self, evaluator: Evaluator, args: list[Any], kwargs: dict[str, Any]) -> None:
         evaluator.initialise(self._order, self._subject, args, kwargs)
+
+
+class _StoredAttribute(External):
+    """`super().__getattribute__` or `super().__setattr__` where no class above defines one."""
+
+    def __init__(self, subject: Instance, *, reads: bool) -> None:
+        self._subject = subject
+        self._reads = reads
+
+    def evaluate(self, evaluator: Evaluator, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        if self._reads:
+            return evaluator.stored_attribute(self._subject, *args)
+        return evaluator.store_attribute(self._subject, *args)
 
 
 def _function_attribute(subject: Function | Method, name: str) -> Any:
