@@ -32,6 +32,20 @@ LLAMA: dict[str, Any] = {
     "tie_word_embeddings": False,
 }
 
+#: A target with latent attention (MLA) and an MTP layer.
+DEEPSEEK: dict[str, Any] = {
+    **{key: value for key, value in LLAMA.items() if key != "head_dim"},
+    "architectures": ["DeepseekV3ForCausalLM"],
+    "model_type": "deepseek_v3",
+    "num_key_value_heads": 32,
+    "q_lora_rank": 1536,
+    "kv_lora_rank": 512,
+    "qk_nope_head_dim": 128,
+    "qk_rope_head_dim": 64,
+    "v_head_dim": 128,
+    "num_nextn_predict_layers": 1,
+}
+
 LLAMA_EAGLE3: dict[str, Any] = {
     **LLAMA,
     "architectures": ["LlamaForCausalLMEagle3"],

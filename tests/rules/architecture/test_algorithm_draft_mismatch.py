@@ -49,3 +49,22 @@ def test_head_under_a_plain_models_name_is_renamed_only_if_asked(tmp_path: Path)
     [remedy] = [one for one in finding.remedies if one.edits]
     assert remedy.applicability == "unsafe"
     assert remedy.edits[0].after == "LlamaForCausalLMEagle3"
+
+
+STANDALONE = ("--speculative-algorithm", "STANDALONE")
+
+
+@pytest.mark.parametrize(
+    ("version", "architecture", "expected"),
+    [
+        ("0.5.12", "Qwen3MoeForCausalLM", []),
+        ("0.5.13", "Qwen3MoeForCausalLM", ["accepts-nothing"]),
+        ("0.5.2", "MiMoForCausalLM", ["accepts-nothing"]),
+        ("0.5.13", "LlamaForCausalLM", []),
+    ],
+)
+def test_standalone_draft_that_is_taken_for_an_mtp_head(
+    tmp_path: Path, version: str, architecture: str, expected: list[str]
+) -> None:
+    draft = change(LLAMA, architectures=[architecture])
+    assert outcomes(tmp_path, RULE, version, *STANDALONE, draft=draft) == expected

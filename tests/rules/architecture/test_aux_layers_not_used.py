@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from launches import EAGLE3_FLAGS, LLAMA_EAGLE3, change, outcomes
+from launches import DEEPSEEK, EAGLE3_FLAGS, LLAMA_EAGLE3, change, outcomes
 
 RULE = "aux-layers-not-used"
 
@@ -34,3 +34,20 @@ def test_without_graphs_there_is_nothing_to_say(tmp_path: Path) -> None:
     draft = change(LLAMA_EAGLE3, eagle_config=ids)
     words = (*EAGLE3_FLAGS, "--disable-cuda-graph")
     assert outcomes(tmp_path, RULE, "0.5.9", *words, draft=draft) == []
+
+
+@pytest.mark.parametrize(
+    ("version", "ids", "expected"),
+    [
+        ("0.5.12.post1", [2, 16, 29], ["degrades"]),
+        ("0.5.12.post1", [1, 15, 28], []),
+        ("0.5.13", [2, 16, 29], []),
+    ],
+    ids=["one too late", "counts outputs", "taken as they are"],
+)
+def test_deepseek_adds_one(
+    tmp_path: Path, version: str, ids: list[int], expected: list[str]
+) -> None:
+    draft = change(LLAMA_EAGLE3, eagle_config={"eagle_aux_hidden_state_layer_ids": ids})
+    got = outcomes(tmp_path, RULE, version, *EAGLE3_FLAGS, target=DEEPSEEK, draft=draft)
+    assert got == expected

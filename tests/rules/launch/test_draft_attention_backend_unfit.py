@@ -4,28 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
-from launches import EAGLE3_FLAGS, LLAMA, change, found, make_launch, outcomes
+from launches import DEEPSEEK, EAGLE3_FLAGS, found, make_launch, outcomes
 
 from specpreflight.api import check
 from specpreflight.sources.hardware import read_hardware
 
 RULE = "draft-attention-backend-unfit"
-DEEPSEEK: dict[str, Any] = change(
-    LLAMA,
-    architectures=["DeepseekV3ForCausalLM"],
-    model_type="deepseek_v3",
-    num_key_value_heads=32,
-    head_dim=...,
-    q_lora_rank=1536,
-    kv_lora_rank=512,
-    qk_nope_head_dim=128,
-    qk_rope_head_dim=64,
-    v_head_dim=128,
-    num_nextn_predict_layers=1,
-)
 
 
 def backend(name: str) -> tuple[str, ...]:

@@ -33,4 +33,4 @@ def test_a_scheme_of_the_drafts_own(tmp_path: Path, own: str, count: int) -> Non
 
     found = judge_twin(RULE, tmp_path, change=state, flags={"quantization": "fp8"})
     assert len(found) == count
-    assert all(finding.remedies[0].flags[1] == own for finding in found)
+    assert all(finding.remedies[0].flags[0].split()[1] == own for finding in found)

@@ -64,12 +64,13 @@ def auxiliary_layers(pair: Pair) -> ResolvedValue | None:
 
 def layer_offset(pair: Pair) -> int:
     """Return what the target's class adds to the given ids."""
-    given = _given_ids(pair) or []
-    if pair.target_class in _DEEPSEEK_FAMILY and pair.knowledge.since("0.5.13"):
-        return 1 if given and given[0] == 1 else 0
-    last = pair.target.num_hidden_layers
-    if pair.target_class == "GptOssForCausalLM" and pair.knowledge.since("0.5.23"):
-        return 0 if given and max(given) == last else 1
+    given, probe = _given_ids(pair) or [], pair.knowledge.probe
+    if pair.target_class in _DEEPSEEK_FAMILY:
+        as_is = probe("eagle3.deepseek-ids") == "plus-one-if-first-is-1" and given[:1] != [1]
+        return 0 if as_is else 1
+    if pair.target_class == "GptOssForCausalLM":
+        known = probe("eagle3.gpt-oss-ids") == "plus-one-unless-largest-is-layers"
+        return 0 if known and max(given, default=0) == pair.target.num_hidden_layers else 1
     return 1
 
 
@@ -107,7 +108,8 @@ def capture_events(pair: Pair) -> Iterator[Event]:
 def _shifted_ids(pair: Pair) -> Iterator[Event]:
     """DeepSeek's kin add 1 to all ids up to 0.5.12; 0.5.13 takes those from 2 on as they are."""
     given = _given_ids(pair)
-    if pair.target_class not in _DEEPSEEK_FAMILY or pair.knowledge.since("0.5.13"):
+    shifts = pair.knowledge.probe("eagle3.deepseek-ids") == "plus-one"
+    if pair.target_class not in _DEEPSEEK_FAMILY or not shifts:
         return
     if given is None or given[0] == 1:
         return

@@ -10,10 +10,11 @@ path is read as the draft's. Where the release turns that architecture into an M
 right; for any other the whole target is loaded a second time and the draft worker dies on an
 attribute that a plain model lacks (`hot_token_id`, `set_embed`), or runs as a copy of the target.
 Targets with MTP layers of their own need no path where the release has them on its list
-(DeepSeek-V3, GLM-4, MiMo-V2 …). A target on the list that is not turned into an MTP head
-(DeepSeek-V3.2 up to 0.5.11) is loaded twice as a whole. One that is turned into a head but not on
-the list starts, and is worse off than with the path: from 0.5.14 to 0.5.21 the KV cache is sized
-without the draft's layers; for Qwen3.5 before, a server many times slower was reported.
+(DeepSeek-V3, GLM-4, HY-V3 …). A target on the list that is not turned into an MTP head
+(Mistral-Large-3, whose EAGLE draft is a checkpoint of its own) is loaded twice as a whole. One that
+is turned into a head but not on the list (Qwen3.5, Qwen3-Next, MiMo) starts, and is worse off than
+with the path: from 0.5.14 to 0.5.21 the KV cache is sized without the draft's layers; for Qwen3.5
+before, a server many times slower was reported.
 
 ## Example
 `--model-path Qwen2.5-0.5B --speculative-algorithm EAGLE3`: the weights are loaded twice, then

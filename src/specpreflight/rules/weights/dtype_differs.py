@@ -79,7 +79,7 @@ def check(launch: Launch, resolved: Resolved) -> Iterator[Finding]:
         engine_message="expected mat1 and mat2 to have the same dtype",
         values=(_stated(target), shown),
         remedies=(
-            Remedy("run both in one dtype", "flag", "unsafe", flags=("--dtype", theirs)),
+            Remedy("run both in one dtype", "flag", "unsafe", flags=(f"--dtype {theirs}",)),
             Remedy(
                 f"state `{theirs}` in the draft's config",
                 "edit",

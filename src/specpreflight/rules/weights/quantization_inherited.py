@@ -86,7 +86,7 @@ def check(launch: Launch, resolved: Resolved) -> Iterator[Finding]:
                 "say what the draft's weights are",
                 "flag",
                 "safe",
-                flags=(f"--{_OWN}", stated if isinstance(stated, str) else "unquant"),
+                flags=(f"--{_OWN} {stated if isinstance(stated, str) else 'unquant'}",),
             ),
         ),
     )
