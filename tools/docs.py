@@ -22,7 +22,7 @@ from rich.text import Text
 
 from specpreflight.cli.rules import rules_table
 from specpreflight.models.configuration import configuration_schema
-from specpreflight.models.schema import report_schema
+from specpreflight.models.schema import lock_schema, report_schema
 from specpreflight.rules.registry import load_rules, read_page, rule_names
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -36,8 +36,8 @@ def generated_files() -> Iterator[tuple[Path, str]]:
     for rule in load_rules():
         page = f"# {rule.name}\n\n{read_page(rule.name)}\n"
         yield ROOT / "docs" / "rules" / f"{rule.name}.md", page
-    schema = json.dumps(report_schema(), indent=2) + "\n"
-    yield ROOT / "docs" / "report.schema.json", schema
+    for name, schema in (("report", report_schema()), ("lock", lock_schema())):
+        yield ROOT / "docs" / f"{name}.schema.json", json.dumps(schema, indent=2) + "\n"
     schema = json.dumps(configuration_schema(rule_names()), indent=2) + "\n"
     yield ROOT / "docs" / "configuration.schema.json", schema
     yield ROOT / "docs" / "specpreflight.1", manual_page()

@@ -35,8 +35,8 @@ def test_a_warning_becomes_an_error(run: Run, here: Path) -> None:
     ran = upgrade(run, "0.4.10", "0.5.23")
     assert ran.code == 1
     told = " ".join(ran.stdout.split())
-    assert told.startswith("sglang 0.4.10: SGLang 0.4.10 starts")
-    assert "sglang 0.5.23: SGLang 0.5.23 crashes when the draft's config is read" in told
+    assert told.startswith("from: SGLang 0.4.10 starts")
+    assert "to: SGLang 0.5.23 crashes when the draft's config is read" in told
     assert "to change draft-context-shorter: the draft's context length 131072 is below" in told
     assert "1. set `max_position_embeddings` to 262144 in draft/config.json" in told
     assert "this was a warning, is now an error (crashes, draft-config)" in told

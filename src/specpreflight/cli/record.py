@@ -59,6 +59,8 @@ def record(
     options = options_of(ctx, paths, given, engine=engine)
     launch = read_one(options, pid)
     if report_problems([launch]):
+        if paths and is_log(paths[0]):
+            click.echo("  here they lie elsewhere? specpreflight record LOG TARGET DRAFT", err=True)
         ctx.exit(InputError.exit_code)
     report = check(launch)
     lock = capture(launch, report, beside=site_of(launch))

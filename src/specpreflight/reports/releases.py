@@ -68,16 +68,17 @@ def render_culprit_json(culprit: Culprit) -> str:
 
 
 def _titles(comparison: Comparison) -> Iterator[str]:
-    sides = (
-        (comparison.before, comparison.before_verdict),
-        (comparison.after, comparison.after_verdict),
-    )
     if comparison.after_verdict is None:
         yield f"{comparison.before} → {comparison.after}"
         return
-    for name, verdict in sides:
+    for word, name, verdict in (
+        ("from", comparison.before, comparison.before_verdict),
+        ("to", comparison.after, comparison.after_verdict),
+    ):
+        # A verdict names its release; a tree or a commit it does not.
+        where = f" {name}" if "/" in name or name.startswith("at ") else ""
         summary = "" if verdict is None else verdict.summary.replace("`", "")
-        yield from _wrap(f"{name}: {summary}", 0)
+        yield from _wrap(f"{word}{where}: {summary}", 0)
 
 
 def _to_do(findings: Sequence[Finding]) -> Iterator[str]:
