@@ -145,6 +145,7 @@ _RULES: Mapping[str, When] = {
     "files.config_unreadable": on("config.unreadable", "config.missing"),
     "files.key_repeated": ALWAYS,
     "files.number_not_json": ALWAYS,
+    "files.generation_config_broken": ALWAYS,
     "files.copies_differ": ALWAYS,
     "files.weights_absent": ALWAYS,
     "files.weight_shard_missing": ALWAYS,

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from specpreflight.models.weights import Tensor, WeightFormat, WeightProblem, WeightTable
 from specpreflight.sources.folder import read_folder
+from specpreflight.sources.generation_config import find_generation_problem
 from specpreflight.sources.tokenizer import read_tokenizer
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def weight_facts(directory: Path) -> dict[str, Callable[..., Any]]:
     """Return the lazy facts of a checkpoint's directory: what reads them pays for them.
 
     `weights`, `find_tensor` and `tensor_names` are about tensors, `folder` about files,
-    `tokenizer` about token ids.
+    `tokenizer` about token ids, `generation_config` what is wrong with that file.
     """
     folder = WeightFolder(directory)
     return {
@@ -54,6 +55,7 @@ def weight_facts(directory: Path) -> dict[str, Callable[..., Any]]:
         "tensor_names": lambda: folder.tensor_names,
         "folder": cache(partial(read_folder, directory)),
         "tokenizer": cache(partial(read_tokenizer, directory)),
+        "generation_config": cache(partial(find_generation_problem, directory)),
     }
 
 
