@@ -9,7 +9,6 @@ from specpreflight.models.checkpoint import Checkpoint
 from specpreflight.models.launch import EngineVersion, Launch
 from specpreflight.models.resolved import Resolved
 
-
 #: What is known of one version: topic → entry → field → JSON value. The topics are `requirements`,
 #: `behaviour`, `flags`, `variables`, `architectures` and what an engine has besides; the field
 #: `about` is prose for reports and no fact.

@@ -60,8 +60,8 @@ class SGLang:
 
     def facts(self, version: EngineVersion) -> Facts:
         """Return what is known of a version, by topic."""
-        from specpreflight.engines.sglang.known_facts import known_facts
         from specpreflight.engines.sglang.knowledge import knowledge_of
+        from specpreflight.engines.sglang.known_facts import known_facts
 
         return known_facts(knowledge_of(version))
 

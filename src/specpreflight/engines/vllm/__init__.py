@@ -64,8 +64,8 @@ class VLLM:
 
     def facts(self, version: EngineVersion) -> Facts:
         """Return what is known of a version, by topic."""
-        from specpreflight.engines.vllm.known_facts import known_facts
         from specpreflight.engines.vllm.knowledge import Knowledge
+        from specpreflight.engines.vllm.known_facts import known_facts
 
         return known_facts(Knowledge(version.version))
 
