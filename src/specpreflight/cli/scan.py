@@ -13,6 +13,7 @@ import click
 from specpreflight.cli import report_error
 from specpreflight.cli.check import FAIL_ON, FORMATS, Options, WordsCommand
 from specpreflight.cli.configured import configured, idle_lines
+from specpreflight.cli.scan_options import fix_options
 from specpreflight.errors import InputError
 
 if TYPE_CHECKING:
@@ -68,9 +69,12 @@ class Extent(NamedTuple):
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto")
 @click.option("-v", "--verbose", is_flag=True, help="Show notes and launches without findings.")
 @click.option("--online", is_flag=True, help="Download the JSON files of Hub ids not cached.")
+@fix_options
 @click.pass_context
 @configured
-def scan(ctx: click.Context, /, no_env: bool, fail_on: str, **given: Any) -> None:
+def scan(
+    ctx: click.Context, /, no_env: bool, fail_on: str, action: str | None, **given: Any
+) -> None:
     """Check every checkpoint and every launch file under PATH.
 
     A draft is checked with the target that an option, its own files, a launch file or equal facts
@@ -88,8 +92,13 @@ def scan(ctx: click.Context, /, no_env: bool, fail_on: str, **given: Any) -> Non
         words=None if words is None else tuple(words),
         use_process_environment=not no_env,
         fail_on=FAIL_ON.get(fail_on),
+        action=action or ("fix" if given["unsafe"] else "report"),
         **given,
     )
+    if options.action != "report":
+        from specpreflight.cli.scan_fixing import fix_scan
+
+        ctx.exit(fix_scan(options, extent))
     ctx.exit(run_scan(options, extent))
 
 
@@ -103,9 +112,9 @@ def run_scan(options: Options, extent: Extent) -> int:
 
     tally, worst = Tally(), 0
     watch = None if options.policy is None else IdleWatch(options.policy)
-    tree = CheckpointTree(_roots(options.paths, extent), latest=extent.latest)
+    tree = CheckpointTree(roots_of(options.paths, extent), latest=extent.latest)
     with open_writers(options) as writers, closing(survey(tree)) as found:
-        scanned = _scanned(found, options, extent)
+        scanned = scanned_in(found, options, extent)
         with progress_of(scanned, found.checkpoints) as shown:
             for one in shown:
                 worst = max(worst, _rank(one, options), key=_BADNESS.index)
@@ -152,7 +161,8 @@ def _rank(one: Scanned, options: Options) -> int:
     return int(one.report.fails(options.fail_on))
 
 
-def _roots(paths: tuple[str, ...], extent: Extent) -> tuple[str, ...]:
+def roots_of(paths: tuple[str, ...], extent: Extent) -> tuple[str, ...]:
+    """Return what is walked: the paths that are given, and the Hub's cache if it is wanted."""
     if not paths and not extent.hub_cache:
         raise click.UsageError("nothing to scan: give a PATH, or --hub-cache")
     if not extent.hub_cache:
@@ -162,7 +172,7 @@ def _roots(paths: tuple[str, ...], extent: Extent) -> tuple[str, ...]:
     return (*paths, *map(str, cached_snapshots()))
 
 
-def _scanned(found: Survey, options: Options, extent: Extent) -> Iterator[Scanned]:
+def scanned_in(found: Survey, options: Options, extent: Extent) -> Iterator[Scanned]:
     """Yield the launches of files in the tree, then those of its checkpoints."""
     from specpreflight.scanning import Runner, scan_survey
     from specpreflight.scanning.changes import changes_since
@@ -173,7 +183,7 @@ def _scanned(found: Survey, options: Options, extent: Extent) -> Iterator[Scanne
     since = extent.changed_since
     changes = None if since is None else changes_since(options.paths, since)
     pairs = () if extent.pairs is None else read_pairs(extent.pairs)
-    conditions = _conditions(options)
+    conditions = conditions_of(options)
     runner = Runner(
         conditions,
         jobs=extent.jobs or usable_cores(),
@@ -193,7 +203,7 @@ def _scanned(found: Survey, options: Options, extent: Extent) -> Iterator[Scanne
     )
 
 
-def _conditions(options: Options) -> list[Conditions]:
+def conditions_of(options: Options) -> list[Conditions]:
     """Return what all pairs have in common, once for each engine."""
     from specpreflight.cli.loading import load_launches
     from specpreflight.scanning import Conditions

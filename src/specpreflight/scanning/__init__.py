@@ -141,6 +141,7 @@ def check_file(path: str, launch: Launch, policy: Policy | None) -> Scanned:
     return Scanned(
         report if policy is None else judge(report, policy),
         problems=tuple(problem for problem in problems if problem is not None),
+        launch=here,
     )
 
 

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 from specpreflight.api import judge
 from specpreflight.models.checkpoint import Problem
+from specpreflight.models.launch import Launch
 from specpreflight.models.policy import Policy
 from specpreflight.models.report import Report
 from specpreflight.scanning.checking import Checked, Job, JobSide, looks_alike
@@ -31,13 +32,14 @@ class Scanned(NamedTuple):
     """What a scan says of one launch.
 
     `problems` are what could not be read; `failure` is why there is no report, a defect of this
-    program. `subject` is `None` for the launch of a file in the tree.
+    program. `subject` is `None` for the launch of a file in the tree, which is `launch`.
     """
 
     report: Report | None
     subject: Subject | None = None
     problems: tuple[Problem, ...] = ()
     failure: str | None = None
+    launch: Launch | None = None
 
 
 class JobKey(NamedTuple):
