@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -91,3 +93,62 @@ def test_no_json_makes_it_fail(tmp_path: Path, root: object) -> None:
     for name in ("tokenizer.json", "tokenizer_config.json"):
         write(tmp_path, name, root)
     assert all(type(number) is int for number in read_tokenizer(tmp_path).tokens.values())
+
+
+WORDS = 'the draft proposes and the target verifies what the draft proposed "vocab": [1] {}'
+
+
+def trained(kind: str, size: int, *special: str) -> Any:
+    """Train a tokenizer of the real library on a few words."""
+    library = pytest.importorskip("tokenizers")
+    models, trainers = library.models, library.trainers
+    made = library.Tokenizer(
+        {
+            "bpe": models.BPE(unk_token="<unk>"),
+            "unigram": models.Unigram(),
+            "wordpiece": models.WordPiece(unk_token="<unk>"),
+            "wordlevel": models.WordLevel(unk_token="<unk>"),
+        }[kind]
+    )
+    made.pre_tokenizer = library.pre_tokenizers.Whitespace()
+    options = {"special_tokens": ["<unk>", *special], "vocab_size": size, "show_progress": False}
+    trainer = {
+        "bpe": trainers.BpeTrainer,
+        "unigram": trainers.UnigramTrainer,
+        "wordpiece": trainers.WordPieceTrainer,
+        "wordlevel": trainers.WordLevelTrainer,
+    }[kind](**options, **({"unk_token": "<unk>"} if kind == "unigram" else {}))
+    made.train_from_iterator([WORDS] * 20, trainer)
+    made.add_tokens(["<think>", '"vocab": {'])
+    return made
+
+
+@pytest.mark.parametrize("pretty", [True, False])
+@pytest.mark.parametrize("kind", ["bpe", "unigram", "wordpiece", "wordlevel"])
+def test_the_real_library_knows_the_same_tokens(tmp_path: Path, kind: str, pretty: bool) -> None:
+    made = trained(kind, 60, "<s>", "</s>")
+    made.save(str(tmp_path / "tokenizer.json"), pretty=pretty)
+    assert read_tokenizer(tmp_path).tokens == made.get_vocab(with_added_tokens=True)
+
+
+def test_two_real_tokenizers_differ_where_the_library_says(tmp_path: Path) -> None:
+    one, other = trained("bpe", 60, "<s>"), trained("bpe", 60, "<bos>")
+    for name, made in (("one", one), ("other", other)):
+        (tmp_path / name).mkdir()
+        made.save(str(tmp_path / name / "tokenizer.json"))
+    read = [read_tokenizer(tmp_path / name) for name in ("one", "other")]
+    assert first_differences(*read, 5) == ((1, "<s>", "<bos>"),)
+    assert (one.id_to_token(1), other.id_to_token(1)) == ("<s>", "<bos>")
+
+
+def test_merges_are_not_decoded(tmp_path: Path) -> None:
+    """Most of a tokenizer.json is merges; they cost memory and say nothing about ids."""
+    merges = [[f"a{number}", f"b{number}"] for number in range(200_000)]
+    write(tmp_path, "tokenizer.json", {"model": {"merges": merges, "vocab": {"a": 0}}})
+    size = (tmp_path / "tokenizer.json").stat().st_size
+    tracemalloc.start()
+    try:
+        assert read_tokenizer(tmp_path).tokens == {"a": 0}
+        assert tracemalloc.get_traced_memory()[1] < 3 * size
+    finally:
+        tracemalloc.stop()

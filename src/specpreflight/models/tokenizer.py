@@ -47,15 +47,16 @@ def first_differences(
     one: Tokenizer, other: Tokenizer, count: int
 ) -> tuple[tuple[int, str | None, str | None], ...]:
     """Return the first `count` ids whose tokens differ: `(id, in one, in the other)`."""
+    return tuple(islice(differences(one, other), count))
 
-    def by_id(tokenizer: Tokenizer) -> dict[int, str]:
-        return {number: token for token, number in tokenizer.tokens.items()}
 
-    ours, theirs = by_id(one), by_id(other)
+def differences(one: Tokenizer, other: Tokenizer) -> Iterator[tuple[int, str | None, str | None]]:
+    """Yield each id whose tokens differ, in order; `None` is an id that one does not have."""
+    ours, theirs = _by_id(one), _by_id(other)
+    for number in sorted(ours.keys() | theirs.keys()):
+        if ours.get(number) != theirs.get(number):
+            yield number, ours.get(number), theirs.get(number)
 
-    def differing() -> Iterator[tuple[int, str | None, str | None]]:
-        for number in sorted(ours.keys() | theirs.keys()):
-            if ours.get(number) != theirs.get(number):
-                yield number, ours.get(number), theirs.get(number)
 
-    return tuple(islice(differing(), count))
+def _by_id(tokenizer: Tokenizer) -> dict[int, str]:
+    return {number: token for token, number in tokenizer.tokens.items()}

@@ -43,6 +43,31 @@ def test_other_tokens_under_the_same_size(tmp_path: Path) -> None:
     assert finding.message == "token 1 is 'b' for the target and 'c' for the draft"
 
 
+def test_a_few_other_tokens_only_cost_acceptance(tmp_path: Path) -> None:
+    words = [f"w{number}" for number in range(40)]
+    [finding] = findings(tmp_path, tokenizer(*words), tokenizer(*words[:-1], "other"))
+    assert finding.outcome is Outcome.DEGRADES
+    assert "1 ids have other tokens" in finding.detail
+
+
+def test_ids_that_one_side_lacks_are_a_note(tmp_path: Path) -> None:
+    [finding] = findings(tmp_path, tokenizer("a", "b", "<think>"), tokenizer("a", "b"))
+    assert finding.outcome is Outcome.STARTS
+    assert finding.message == "token 2 ('<think>') is one that the draft does not have"
+
+
+def test_the_same_tokens_with_another_end_of_text(tmp_path: Path) -> None:
+    paths = []
+    for name, end in (("draft", "b"), ("target", "a")):
+        checkpoint = llama_target()
+        checkpoint.files["tokenizer.json"] = tokenizer("a", "b")
+        checkpoint.files["tokenizer_config.json"] = json.dumps({"eos_token": end})
+        paths.append(checkpoint.write(tmp_path / name))
+    [finding] = judge(RULE, *launch_with(*paths, "STANDALONE", "0.5.13"))
+    assert finding.outcome is Outcome.STARTS
+    assert finding.message == "`eos_token` is 'a' for the target, 'b' for the draft"
+
+
 def test_added_tokens_count(tmp_path: Path) -> None:
     one = tokenizer("a", added={"<s>": 1})
     assert findings(tmp_path / "same", one, one) == []
