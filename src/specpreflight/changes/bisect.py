@@ -12,7 +12,7 @@ from typing import Any, Final
 from specpreflight.api import check, identify_engine
 from specpreflight.changes.compare import in_order
 from specpreflight.changes.consequences import compare_reports
-from specpreflight.changes.releases import diff_facts, summarize_lists
+from specpreflight.changes.releases import diff_facts, summarize_lists, touches
 from specpreflight.engines.base import Facts
 from specpreflight.engines.registry import find_engine
 from specpreflight.engines.sglang.installations import read_version
@@ -22,6 +22,7 @@ from specpreflight.models.comparison import Comparison, Culprit
 from specpreflight.models.finding import Severity
 from specpreflight.models.launch import EngineVersion, Launch
 from specpreflight.models.report import Report
+from specpreflight.models.resolved import Resolved
 from specpreflight.sources.git_objects import Commit, Repository
 
 #: The file that tells where in a repository the package stands.
@@ -30,12 +31,13 @@ _SIGN: Final = "srt/server_args.py"
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """A commit, what the launch does there, and what is known of the engine."""
+    """A commit, the launch as its engine reads it, what becomes of it, and the engine's facts."""
 
     commit: Commit
+    launch: Launch
     report: Report
+    resolved: Resolved
     facts: Facts
-    release: str
 
     @property
     def verdict(self) -> Any:
@@ -95,19 +97,23 @@ def bisect(
 def _culprit(before: Tried, at: Tried, tried: int) -> Culprit:
     consequences = in_order(compare_reports(before.report, at.report).values())
     commit = Change("engine", "commit", before.commit.sha[:12], at.commit.sha[:12], consequences)
-    facts = (summarize_lists(change) for change in diff_facts(before.facts, at.facts))
+    touch = touches((before.launch, at.launch), (before.resolved, at.resolved))
+    facts = (
+        summarize_lists(change) for change in diff_facts(before.facts, at.facts) if touch(change)
+    )
+    releases = (before.launch.engine.version, at.launch.engine.version)
     return Culprit(
         at.commit.sha,
         at.commit.date,
         at.commit.subject,
         Comparison(
-            f"at {before.commit.short}",
-            f"at {at.commit.short}",
+            before.commit.short,
+            at.commit.short,
             (commit, *facts),
             before.report.verdict,
             at.report.verdict,
         ),
-        None if before.release == at.release else (before.release, at.release),
+        None if releases[0] == releases[1] else releases,
         tried,
     )
 
@@ -128,7 +134,7 @@ def _try(repository: Repository, commit: Commit, launch: Launch) -> Tried:
         answers = find_engine(engine.name)
         flags = answers.read_arguments(launch.argv, engine).flags
         there = replace(launch, engine=engine, flags=flags)
-        return Tried(commit, check(there), answers.facts(engine), engine.version)
+        return Tried(commit, there, check(there), answers.resolve(there), answers.facts(engine))
 
 
 @contextmanager

@@ -76,7 +76,7 @@ def _titles(comparison: Comparison) -> Iterator[str]:
         ("to", comparison.after, comparison.after_verdict),
     ):
         # A verdict names its release; a tree or a commit it does not.
-        where = f" {name}" if "/" in name or name.startswith("at ") else ""
+        where = f" {name}" if "/" in name or " " not in name else ""
         summary = "" if verdict is None else verdict.summary.replace("`", "")
         yield from _wrap(f"{word}{where}: {summary}", 0)
 
