@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
 from textwrap import dedent
+from typing import Any
 
 from specpreflight.engines.sglang.harvest.source_tree import SourceTree
+from specpreflight.engines.sglang.launch_source import BUNDLE
+from specpreflight.engines.source.bundle import BundledSources
 
 
 def write_tree(folder: Path, files: dict[str, str], package: str = "sglang") -> SourceTree:
@@ -200,3 +204,32 @@ FIELDS_STYLE = {
                 setattr(namespace, self.dest, True)
         """,
 }
+
+
+def write_configuration(root: Path, release: str) -> None:
+    """Write SGLang's configuration code of a release as files, classes put back together."""
+    bundle = BundledSources(BUNDLE, {"sglang": release})
+    names = bundle.names("sglang")
+    for name in names:
+        module = bundle.module(name)
+        if module is None:
+            continue
+        parts = name.split(".")
+        is_package = module.package == name
+        path = root.joinpath(*parts, "__init__.py") if is_package else root.joinpath(*parts)
+        path = path if is_package else path.with_suffix(".py")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lines = ["from __future__ import annotations"] if module.strings else []
+        for key, definitions in module.definitions.items():
+            for definition in definitions:
+                lines.append(_with_methods(definition.text, module.methods.get(key, {})))
+        path.write_text("\n".join(lines) + "\n")
+
+
+def _with_methods(text: str, methods: dict[str, Any]) -> str:
+    tree = ast.parse(text)
+    for node in tree.body:
+        if isinstance(node, ast.ClassDef):
+            for method in methods.values():
+                node.body += ast.parse(method.text).body
+    return ast.unparse(tree)

@@ -268,6 +268,7 @@ _RULES: Mapping[str, When] = {
     "nccl.nccl_library_replaced": fact("nccl"),
     "nccl.engine_variable_unknown": fact("engine_variables"),
     "nccl.nccl_setting_explained": fact("nccl"),
+    "launch.engine_tree_assumed": on("engine.tree-assumed"),
     "launch.engine_refuses": ALWAYS,
 }
 

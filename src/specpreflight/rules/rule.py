@@ -61,6 +61,9 @@ def claims_topic(topics: tuple[str, ...], topic: str) -> bool:
 
 def report_event(rule: Rule, order: int, event: Event, **changes: Any) -> Finding:
     """Return the finding that says what an engine event says; `changes` are fields to replace."""
+    assumed = event.facts.get("assumed")
+    if assumed is not None and "detail" in changes:
+        changes["detail"] = f"{changes['detail']} {assumed}".strip()
     finding = Finding(
         rule=rule.name,
         outcome=event.outcome,
@@ -76,11 +79,13 @@ def report_event(rule: Rule, order: int, event: Event, **changes: Any) -> Findin
 
 
 def _where(event: Event) -> str:
-    """Return where in the engine it is raised, and what is loaded by then and lost."""
+    """Return where in the engine it is raised, what is loaded by then, and what is assumed."""
+    assumed = event.facts.get("assumed", "")
     if not event.source or not event.exception:
-        return ""
+        return str(assumed)
     loaded = event.facts.get("loaded")
-    return f"Raised by {event.source}" + (f", after {loaded} are loaded." if loaded else ".")
+    where = f"Raised by {event.source}" + (f", after {loaded} are loaded." if loaded else ".")
+    return f"{where} {assumed}".strip()
 
 
 def rule_of_events(

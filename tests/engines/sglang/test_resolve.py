@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from engine_trees import write_configuration
 from launches import EAGLE3_FLAGS, LLAMA, LLAMA_EAGLE3, change, make_launch
 
 from specpreflight.engines.sglang import ENGINE
 from specpreflight.engines.sglang.knowledge import knowledge_of
-from specpreflight.engines.sglang.launch_source import BUNDLE
 from specpreflight.engines.sglang.resolve import resolve
-from specpreflight.engines.source.bundle import BundledSources
 from specpreflight.models.finding import STOPPING, Outcome, Stage
 from specpreflight.models.launch import Launch
 from specpreflight.models.resolved import Resolved
@@ -119,11 +117,11 @@ class TestTree:
         return resolve(replace(wanted, engine=engine), knowledge_of(wanted.engine))
 
     def test_an_unchanged_tree_says_what_the_release_says(self, tmp_path: Path) -> None:
-        write_tree(tmp_path / "tree", "0.5.11")
+        write_configuration(tmp_path / "tree", "0.5.11")
         assert stops(self.of_tree(tmp_path)) == ["context.draft-shorter"]
 
     def test_a_patched_rule_changes_the_verdict(self, tmp_path: Path) -> None:
-        write_tree(tmp_path / "tree", "0.5.11")
+        write_configuration(tmp_path / "tree", "0.5.11")
         rule = tmp_path / "tree" / self.RULE
         text, changed = re.subn(
             r"if context_length > derived_context_len:",
@@ -135,32 +133,3 @@ class TestTree:
         resolved = self.of_tree(tmp_path)
         assert stops(resolved) == []
         assert resolved.values["draft_context_length"].value == 131072
-
-
-def write_tree(root: Path, release: str) -> None:
-    """Write SGLang's configuration code of a release as files, classes put back together."""
-    bundle = BundledSources(BUNDLE, {"sglang": release})
-    names = bundle.names("sglang")
-    for name in names:
-        module = bundle.module(name)
-        if module is None:
-            continue
-        parts = name.split(".")
-        is_package = module.package == name
-        path = root.joinpath(*parts, "__init__.py") if is_package else root.joinpath(*parts)
-        path = path if is_package else path.with_suffix(".py")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        lines = ["from __future__ import annotations"] if module.strings else []
-        for key, definitions in module.definitions.items():
-            for definition in definitions:
-                lines.append(_with_methods(definition.text, module.methods.get(key, {})))
-        path.write_text("\n".join(lines) + "\n")
-
-
-def _with_methods(text: str, methods: dict[str, Any]) -> str:
-    tree = ast.parse(text)
-    for node in tree.body:
-        if isinstance(node, ast.ClassDef):
-            for method in methods.values():
-                node.body += ast.parse(method.text).body
-    return ast.unparse(tree)

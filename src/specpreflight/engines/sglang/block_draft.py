@@ -47,7 +47,7 @@ def _cannot_capture(pair: Pair) -> Iterator[Event]:
         exception="ValueError",
         source="model_executor/model_runner.py:ModelRunner.init_aux_hidden_state_capture",
         values=pair.target_value("/architectures/0"),
-        facts={"architecture": name},
+        facts={"architecture": name, "read": "classes"},
     )
 
 

@@ -109,14 +109,14 @@ def _not_in_table(pair: Pair, prefill: str, decode: str) -> Iterator[Event]:
     extending = decode if pair.setting("speculative_attention_mode") == "decode" else prefill
     if isinstance(decodes, tuple) and decode not in decodes and not skips:
         phase = "decode attention backend" if pair.since("0.5.1") else "attention backend"
-        yield _unsupported(pair, decode, f"EAGLE is not supported in {phase} {decode}")
+        said = f"EAGLE is not supported in {phase} {decode}"
+        yield _unsupported(pair, decode, said, "probes.backends.draft-decode")
     elif isinstance(extends, tuple) and extending not in extends and pair.since("0.5.1"):
-        yield _unsupported(
-            pair, extending, f"EAGLE is not supported in attention backend {extending}"
-        )
+        said = f"EAGLE is not supported in attention backend {extending}"
+        yield _unsupported(pair, extending, said, "probes.backends.draft-extend")
 
 
-def _unsupported(pair: Pair, name: str, said: str) -> Event:
+def _unsupported(pair: Pair, name: str, said: str, read: str) -> Event:
     factory = pair.since("0.5.3.post2")
     return Event(
         "draft.attention-unsupported",
@@ -129,7 +129,7 @@ def _unsupported(pair: Pair, name: str, said: str) -> Event:
         if factory
         else "speculative/eagle_worker.py:EAGLEWorker.init_attention_backend",
         values=_flags(pair, "attention_backend"),
-        facts=_way_out(pair),
+        facts={**_way_out(pair), "read": read},
     )
 
 

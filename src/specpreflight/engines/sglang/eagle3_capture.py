@@ -101,6 +101,7 @@ def capture_events(pair: Pair) -> Iterator[Event]:
             "CUDA graphs are captured with the default layers, not with the draft's",
             source="model_executor/cuda_graph_runner.py:CudaGraphRunner.__init__",
             values=pair.draft_value(_POINTER),
+            facts={"read": "probes.eagle3.graphs-with-default-layers"},
             confidence=Confidence.INFERRED,
         )
 
@@ -120,13 +121,14 @@ def _shifted_ids(pair: Pair) -> Iterator[Event]:
         f"layer ids that start with {given[0]} count inputs; this release captures one layer later",
         source="models/deepseek_v2.py:DeepseekV2ForCausalLM.set_eagle3_layers_to_capture",
         values=pair.draft_value(_POINTER),
+        facts={"read": "probes.eagle3.deepseek-ids"},
         confidence=Confidence.OBSERVED,
     )
 
 
 def _captures_default_layers(pair: Pair) -> bool:
     """Return whether graphs use other layers than prefill (0.4.9 to 0.5.10.post1)."""
-    if not pair.knowledge.since("0.4.9") or pair.knowledge.since("0.5.11"):
+    if pair.knowledge.probe("eagle3.graphs-with-default-layers") is not True:
         return False
     given, layers = _given_ids(pair), pair.target.num_hidden_layers
     if given is None or not isinstance(layers, int):
@@ -155,7 +157,7 @@ def _cannot_capture(pair: Pair) -> Event:
             else "model_executor/model_runner.py:ModelRunner.initialize"
         ),
         values=pair.target_value("/architectures/0"),
-        facts={"architecture": name},
+        facts={"architecture": name, "read": "classes"},
     )
 
 
@@ -192,7 +194,7 @@ def _cannot_share(pair: Pair, target: ModelClass) -> Event:
         exception="AttributeError",
         source="speculative/eagle_worker.py:EAGLEWorker.__init__",
         values=pair.target_value("/architectures/0"),
-        facts={"architecture": target.name},
+        facts={"architecture": target.name, "read": "classes"},
     )
 
 

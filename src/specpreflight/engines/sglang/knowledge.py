@@ -59,14 +59,16 @@ __all__ = [
 
 
 #: The tables that a tree can answer.
-TABLES = ("flags", "environment", "classes", "drafts", "configs", "registry", "probes")
+TABLES = ("flags", "environment", "classes", "drafts", "configs", "registry", "probes", "files")
 
 
 class Knowledge:
     """One version of the engine.
 
     `version` is a release or what a tree says of itself; `assumed` names the facts that a tree did
-    not answer and that were taken from the nearest release (`flags`, `probes.context.…`).
+    not answer and that were taken from the nearest release (`flags`, `probes.context.…`), and
+    `changed` the files below `srt/` whose restated behaviour is the nearest release's, although the
+    tree has another text there.
     """
 
     def __init__(
@@ -76,6 +78,7 @@ class Knowledge:
         *,
         nearest: str | None = None,
         assumed: frozenset[str] = frozenset(),
+        changed: frozenset[str] = frozenset(),
     ) -> None:
         self.about = about
         self.version = about.version
@@ -83,6 +86,7 @@ class Knowledge:
         self.transformers, self.nccl = about.transformers, about.nccl
         self.nearest = nearest or about.version
         self.assumed = assumed
+        self.changed = changed
         self._source = source
         self._position = release_key(self.nearest)
 
@@ -238,6 +242,14 @@ class _Tree:
         """Return one entry of the tree."""
         return self.table(name).get(entry, {})
 
+    def changed(self) -> frozenset[str]:
+        """Return the restated files that the tree does not have as the nearest release has them."""
+        own = self._facts.get("files", {})
+        theirs = self._nearest.table("files")
+        return frozenset(
+            name for name in own.keys() | theirs.keys() if own.get(name) != theirs.get(name)
+        )
+
     def assumed(self) -> frozenset[str]:
         """Return the names of the facts that the nearest release answers for the tree."""
         tables = {name for name in TABLES if not self._facts.get(name)}
@@ -280,7 +292,9 @@ def load_tree(package: Path, nearest: str) -> Knowledge:
         pins.get("kernel"),
     )
     source = _Tree(facts, nearest)
-    known = Knowledge(about, source, nearest=nearest, assumed=source.assumed())
+    known = Knowledge(
+        about, source, nearest=nearest, assumed=source.assumed(), changed=source.changed()
+    )
     _TREES[package, nearest] = (facts, known)
     return known
 

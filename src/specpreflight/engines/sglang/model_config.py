@@ -174,7 +174,8 @@ class ModelConfigs:
         except Undecided:
             answer = _Answer(view.read)
         else:
-            facts = self._facts(model, role, path, self.checkpoints.get(path))
+            known = isinstance(model, Instance)  # not where a tree lacks the file
+            facts = self._facts(model, role, path, self.checkpoints.get(path)) if known else None
             answer = _Answer(view.read, facts=facts)
         self._answers.setdefault(key, []).append(answer)
         return answer

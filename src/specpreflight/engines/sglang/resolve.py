@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from specpreflight.engines.sglang.arguments import parse
+from specpreflight.engines.sglang.assumptions import with_assumptions
 from specpreflight.engines.sglang.command_line import flag_origins
 from specpreflight.engines.sglang.facts import UNKNOWN
 from specpreflight.engines.sglang.knowledge import Knowledge
@@ -56,7 +57,8 @@ def resolve(launch: Launch, knowledge: Knowledge) -> Resolved:
                 source = open_source(launch, knowledge, machine, checkpoints)
                 configs = ModelConfigs(source, checkpoints)
             predictions[machine] = predict(launch, knowledge, machine, parsed, configs)
-    return _merge(predictions)
+    merged = _merge(predictions)
+    return merged if launch.engine.path is None else with_assumptions(merged, knowledge)
 
 
 @contextmanager
@@ -90,7 +92,7 @@ def predict(
                 engine_message=f"error: {problem.message}",
                 exception="SystemExit",
                 source="server_args.py:prepare_server_args",
-                facts={"problem": problem},
+                facts={"problem": problem, "read": "flags"},
             )
         )
     args = ServerArgs(

@@ -113,6 +113,6 @@ def _rotary_table_short(pair: Pair) -> Iterator[Event]:
         f"requests past {rows} tokens read beyond the draft's rotary table, up to {served}",
         source="layers/rotary_embedding.py:RotaryEmbedding.forward_cuda",
         values=pair.draft_value(f"{pair.draft.pointer}/max_position_embeddings"),
-        facts={"rows": rows, "served": served},
+        facts={"read": "probes.context.override-rewrites-draft"},
         confidence=Confidence.OBSERVED,
     )

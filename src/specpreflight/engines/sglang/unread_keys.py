@@ -49,7 +49,7 @@ def unread_key_events(pair: Pair) -> Iterator[Event]:
             f"the draft was trained with `{name}`, which this release does not read",
             source=f"{file}:{pair.draft_class}.__init__",
             values=pair.draft_value(f"{place}/{name}"),
-            facts={"key": name, "elsewhere": name in read},
+            facts={"key": name, "elsewhere": name in read, "read": f"probes.{probe}"},
             confidence=Confidence.INFERRED
             if name == "norm_before_residual"
             else Confidence.OBSERVED,

@@ -54,7 +54,7 @@ def _remedy(event: Event) -> Remedy:
     flag, backend = event.facts["flag"], event.facts["backend"]
     if flag is None:
         return Remedy.flag(f"choose another --attention-backend for both, such as {backend}")
-    return Remedy.flag("give the draft its own attention backend", f"{flag} {backend}")
+    return Remedy.flag(f"give the draft its own: {flag} {backend}", f"{flag} {backend}")
 
 
 RULE = Rule(

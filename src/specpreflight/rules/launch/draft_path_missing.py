@@ -56,7 +56,8 @@ def check(launch: Launch, resolved: Resolved) -> Iterator[Finding]:
 
 def _remedy(event: Event) -> Remedy:
     if event.topic == _NOT_DEFAULTED:
-        return Remedy.flag("name the target's own checkpoint", f"{_FLAG} {event.facts['path']}")
+        flag = f"{_FLAG} {event.facts['path']}"
+        return Remedy.flag(f"name the target's own checkpoint: {flag}", flag)
     if event.outcome is Outcome.CRASHES:
         return Remedy.manual("use a release that makes an MTP head of this target")
     return Remedy.flag(f"give {_FLAG}")

@@ -18,6 +18,7 @@ from specpreflight.engines.sglang.harvest.environment import REGISTRY, read_envi
 from specpreflight.engines.sglang.harvest.flags import read_flags
 from specpreflight.engines.sglang.harvest.model_classes import read_model_classes
 from specpreflight.engines.sglang.harvest.probes import read_probes
+from specpreflight.engines.sglang.harvest.restated import read_digests
 from specpreflight.engines.sglang.harvest.source_tree import SourceTree
 from specpreflight.engines.sglang.harvest.transformers_configs import TransformersFacts
 from specpreflight.engines.sglang.tables import to_json
@@ -67,6 +68,7 @@ def _read_engine(
         "classes": _classes(tree, transformers),
         "drafts": _drafts(tree),
         "probes": read_probes(tree),
+        "files": {name: {"digest": digest} for name, digest in read_digests(tree).items()},
         **_configs(tree),
     }
 
