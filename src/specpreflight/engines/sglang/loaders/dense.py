@@ -151,6 +151,8 @@ def attention(
     if kv_heads == 0:
         raise Refusal("ZeroDivisionError", "integer modulo by zero")
     head = head_size(config, heads)
+    if head == 0:
+        raise Refusal("ZeroDivisionError", "0.0 cannot be raised to a negative power")
     require_rotary(layers.release, head)
     yield from layers.qkv(f"{prefix}.qkv_proj", columns, head, heads, kv_heads, qkv_bias)
     yield from layers.row(f"{prefix}.o_proj", heads * head, hidden, o_bias)

@@ -36,9 +36,12 @@ _IGNORED: Final = tuple(
 
 
 def _attention(
-    layers: Layers, config: DraftConfig, prefix: str, hidden: int
+    layers: Layers, config: DraftConfig, prefix: str, hidden: int, scales_since: str
 ) -> Iterator[Parameter]:
-    """The full-attention layer of Qwen3-Next and Qwen3.5: queries carry their output gates."""
+    """The full-attention layer of Qwen3-Next and Qwen3.5: queries carry their output gates.
+
+    `scales_since` is the release that began to hand the quantisation to `RadixAttention`.
+    """
     heads = whole(config.get("num_attention_heads"), "`num_attention_heads`")
     kv_heads = whole(config.get("num_key_value_heads"), "`num_key_value_heads`")
     if kv_heads == 0:
@@ -47,7 +50,8 @@ def _attention(
     gates = 1 + bool(config.get("attn_output_gate", True))
     yield from layers.qkv(f"{prefix}.qkv_proj", hidden, head, heads * gates, kv_heads)
     yield from layers.row(f"{prefix}.o_proj", heads * head, hidden)
-    yield from layers.attention_scales(f"{prefix}.attn")
+    if layers.release.since(scales_since):
+        yield from layers.attention_scales(f"{prefix}.attn")
 
 
 def _norms(layers: Layers, config: DraftConfig, prefix: str, hidden: int) -> Iterator[Parameter]:
@@ -96,7 +100,7 @@ class Qwen3NextForCausalLMMTP(DraftModel):
         self.add(layers.gemma_norm("pre_fc_norm_embedding", hidden))
         self.add(layers.gemma_norm("pre_fc_norm_hidden", hidden))
         self.add(layers.vocabulary("model.embed_tokens", config.get("vocab_size"), hidden))
-        self.add(_attention(layers, config, "model.layers.0", hidden))
+        self.add(_attention(layers, config, "model.layers.0", hidden, "0.5.9"))
         self.add(_moe(layers, config, "model.layers.0.mlp", hidden, self.fused))
         self.add(_norms(layers, config, "model.layers.0", hidden))
         self.add(layers.gemma_norm("model.norm", hidden))
@@ -186,7 +190,7 @@ class Qwen3_5ForCausalLMMTP(DraftModel):
         self.add(layers.gemma_norm("pre_fc_norm_embedding", hidden))
         self.add(layers.gemma_norm("pre_fc_norm_hidden", hidden))
         self.add(layers.vocabulary("model.embed_tokens", config.get("vocab_size"), hidden))
-        self.add(_attention(layers, config, "model.layers.0", hidden))
+        self.add(_attention(layers, config, "model.layers.0", hidden, "0.5.17"))
         kind = config.get("model_type")
         if kind == "qwen3_5_text":
             self.add(dense.mlp(layers, config, "model.layers.0.mlp"))
