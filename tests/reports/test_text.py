@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
-from sample_report import SAMPLE
+from sample_report import SAMPLE, SHORTER
 
 from specpreflight.reports.terminal import render_terminal
 from specpreflight.reports.text import Layout, render_text
@@ -73,3 +74,14 @@ def test_colour_adds_nothing_but_colour() -> None:
     assert "\x1b[" in coloured
     plain = re.sub(r"\x1b\[[0-9;]*m", "", coloured)
     assert [line.rstrip() for line in plain.splitlines()] == SNAPSHOT.splitlines()
+
+
+@pytest.mark.parametrize("colour", [False, True])
+def test_content_cannot_write_on_the_terminal(colour: bool) -> None:
+    text = "a\x1b[2Jb\u202ec\ud800d\re"
+    value = replace(SHORTER.values[0], value=text, label=text)
+    report = replace(SAMPLE, findings=(replace(SHORTER, message=text, values=(value,)),))
+    layout = Layout(80, verbose=True)
+    shown = render_terminal(report, layout) if colour else render_text(report, layout)
+    assert r"\x1b[2Jb\u202ec\ud800d" in shown
+    assert not re.search("\x1b\\[2J|[\u202e\ud800\r]", shown)

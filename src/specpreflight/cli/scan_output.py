@@ -94,7 +94,9 @@ class _Text:
             from specpreflight.reports.terminal import colour
 
             return str(colour(piece))
-        return piece.text
+        from specpreflight.reports.text import plain
+
+        return plain(piece)
 
 
 class _JsonLines:

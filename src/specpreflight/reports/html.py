@@ -18,6 +18,7 @@ from typing import Any, Final, NamedTuple
 
 from specpreflight.models.finding import MISSING, Edit, Finding, Outcome, Remedy, Severity, Value
 from specpreflight.models.report import Report
+from specpreflight.reports.printable import printable
 
 _PAGE: Final = Path(__file__).with_name("page")
 
@@ -78,17 +79,8 @@ def _digest(text: str) -> str:
 
 
 def _text(value: object) -> str:
-    """Return text for the page: escaped, and with what could not be seen spelt out.
-
-    Control characters, and those that reverse the direction of what follows, show as `\\u202e`.
-    """
-    text = str(value)
-    if not text.isprintable():
-        text = "".join(
-            char if char.isprintable() or char == "\n" else char.encode("unicode_escape").decode()
-            for char in text
-        )
-    return html.escape(text)
+    """Return text for the page: escaped, and with what could not be seen spelt out."""
+    return html.escape("\n".join(map(printable, str(value).split("\n"))))
 
 
 def _prose(text: str) -> str:

@@ -6,7 +6,7 @@ from rich.color import ColorSystem
 from rich.style import Style
 
 from specpreflight.models.report import Report
-from specpreflight.reports.text import Layout, Piece, lay_out
+from specpreflight.reports.text import Layout, Piece, lay_out, plain
 
 #: The sixteen colours of the terminal's own theme, so that light and dark both read well.
 _STYLES = {
@@ -35,6 +35,5 @@ def render_terminal(report: Report, layout: Layout) -> str:
 def colour(piece: Piece) -> str:
     """Return a piece of text in the colour of the role it plays."""
     style = _STYLES.get(piece.style)
-    return (
-        piece.text if style is None else style.render(piece.text, color_system=ColorSystem.STANDARD)
-    )
+    text = plain(piece)
+    return text if style is None else style.render(text, color_system=ColorSystem.STANDARD)

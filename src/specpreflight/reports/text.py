@@ -22,6 +22,7 @@ from specpreflight.models.finding import (
     Value,
 )
 from specpreflight.models.report import Report
+from specpreflight.reports.printable import printable
 
 
 class Piece(NamedTuple):
@@ -52,7 +53,12 @@ class Layout:
 def render_text(report: Report, layout: Layout) -> str:
     """Return the report as plain text, within the layout's width where words allow it."""
     lines = lay_out(report, layout)
-    return "".join("".join(piece.text for piece in line).rstrip() + "\n" for line in lines)
+    return "".join("".join(map(plain, line)).rstrip() + "\n" for line in lines)
+
+
+def plain(piece: Piece) -> str:
+    """Return a piece of text without colour, fit for any terminal or file."""
+    return printable(piece.text)
 
 
 def lay_out(report: Report, layout: Layout) -> Iterator[Line]:
