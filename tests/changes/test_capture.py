@@ -7,7 +7,7 @@ import struct
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from launches import LLAMA, LLAMA_EAGLE3, make_launch, write_checkpoint
 from make_checkpoints import eagle3_specforge, llama_target
@@ -168,6 +168,9 @@ _CONFIGS = st.recursive(
 )
 
 
+@example({"": {"a": 1}}, {"a": 1})
+@example({"a/b": 1}, {"a": {"b": 1}})
+@settings(deadline=None)
 @given(_CONFIGS, _CONFIGS)
 def test_two_configs_flatten_alike_only_where_they_are_equal(one: dict, other: dict) -> None:
     assert (flatten(one) == flatten(other)) == (one == other)

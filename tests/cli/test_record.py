@@ -81,7 +81,7 @@ def test_every_change_is_told_with_what_comes_of_it(run: Run, here: Path) -> Non
     lines = [line.strip() for line in changed.splitlines()]
     assert "the draft's config.json changed: max_position_embeddings 262144 → 131072" in lines
     assert "NCCL_PROTO was LL, is unset" in lines
-    assert "--context-length - → 200000" in lines
+    assert "--context-length not given → 200000" in lines
     assert "other files: target/tokenizer.json (new)" in lines
     told = "draft-context-shorter: now an error (refuses, draft-config): the draft's"
     assert lines[lines.index(told) - 1].startswith("the draft's config.json changed")

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from specpreflight import __version__
 from specpreflight.api import RELEVANT_PREFIXES
@@ -99,7 +98,6 @@ def _with_relevant_variables(report: Report) -> Report:
 
 def _without_secrets(report: Report, secrets: Iterable[str]) -> Report:
     """Return the report as it comes back from a file, with every text scrubbed."""
-    from pydantic import TypeAdapter
+    from specpreflight.models.schema import report_of
 
-    data: Mapping[str, Any] = scrub(plain_data(report), secrets)
-    return TypeAdapter(Report).validate_python(data)
+    return report_of(scrub(plain_data(report), secrets))

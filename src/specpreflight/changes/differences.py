@@ -80,12 +80,12 @@ def json_object(value: Any) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
-def flatten(config: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+def flatten(config: Mapping[str, Any], prefix: str | None = None) -> dict[str, Any]:
     """Return the leaves of nested objects by their pointer without its first `/`; lists whole."""
     found: dict[str, Any] = {}
     for key, value in config.items():
         pointer = join_pointer(key).removeprefix("/")
-        name = f"{prefix}/{pointer}" if prefix else pointer
+        name = pointer if prefix is None else f"{prefix}/{pointer}"
         if isinstance(value, Mapping) and value:
             found |= flatten(value, name)
         else:

@@ -38,7 +38,9 @@ def diff_facts(before: Facts, after: Facts) -> Iterator[Change]:
         old, new = before.get(topic, {}), after.get(topic, {})
         if topic == "flags":
             old = _under_new_names(old, new)
-        for name in sorted(old.keys() | new.keys()):
+        # A requirement that only one side states is not known of the other.
+        both = old.keys() & new.keys() if topic == "requirements" else old.keys() | new.keys()
+        for name in sorted(both):
             if name not in old or name not in new:
                 gone = MISSING if name not in old else _plain(old[name])
                 come = MISSING if name not in new else _plain(new[name])

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from specpreflight.models.change import Since
 from specpreflight.models.finding import (
     INTERNAL,
     OPTIONAL,
@@ -17,6 +16,9 @@ from specpreflight.models.finding import (
     Stage,
 )
 from specpreflight.models.resolved import ResolvedValue
+
+if TYPE_CHECKING:
+    from specpreflight.models.change import Since
 
 FORMAT_VERSION = "1"
 

@@ -6,13 +6,16 @@ A check builds its report from plain dataclasses and never imports this module.
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import TypeAdapter
 
+from specpreflight.models.change import Since
 from specpreflight.models.finding import Finding
 from specpreflight.models.lock import Lock
 from specpreflight.models.report import Report
+
+T = TypeVar("T")
 
 
 def read_report(text: str) -> Report:
@@ -21,7 +24,25 @@ def read_report(text: str) -> Report:
     Raises:
         pydantic.ValidationError: it is none.
     """
-    return TypeAdapter(Report).validate_json(text)
+    return _adapter(Report).validate_json(text)
+
+
+def report_of(data: Any) -> Report:
+    """Return the report that JSON data states.
+
+    Raises:
+        pydantic.ValidationError: it is none.
+    """
+    return _adapter(Report).validate_python(data)
+
+
+def lock_of(data: Any) -> Lock:
+    """Return the recorded launch that JSON data states.
+
+    Raises:
+        pydantic.ValidationError: it is none.
+    """
+    return _adapter(Lock).validate_python(data)
 
 
 def report_schema() -> dict[str, Any]:
@@ -34,8 +55,15 @@ def lock_schema() -> dict[str, Any]:
     return _schema_of(Lock)
 
 
-def _schema_of(root: type) -> dict[str, Any]:
-    schema = TypeAdapter(root).json_schema()
+def _adapter(type_: type[T]) -> TypeAdapter[T]:
+    """Return what validates a type; a report names one that a check does not import."""
+    adapter = TypeAdapter(type_)
+    adapter.rebuild(_types_namespace={"Since": Since})
+    return adapter
+
+
+def _schema_of(root: type[Any]) -> dict[str, Any]:
+    schema = _adapter(root).json_schema()
     definitions = {root.__name__: schema, **schema["$defs"]}
     optional: set[tuple[str, str]] = set()
     for type_ in (Report, Finding):

@@ -19,6 +19,8 @@ _MARKS: Final = {"worse": "error", "better": "good", "other": "dim"}
 PARTS: Final = get_args(Part)
 #: Columns of the names in a table; a longer one has its values on lines of their own.
 _NAMES: Final = 36
+#: So many changed files are named; a model has hundreds of shards. JSON has them all.
+_MOST_FILES: Final = 12
 
 
 def render_comparison(comparison: Comparison, width: int = 80) -> str:
@@ -54,7 +56,7 @@ def lay_out_since(since: Since, width: int) -> Iterator[Line]:
             yield from _wrapped(describe(change), width, 2)
             yield from _consequences(change.consequences, width)
     if files:
-        names = ", ".join(f"{change.part}/{change.name}{_how(change)}" for change in files)
+        names = _some([f"{change.part}/{change.name}{_how(change)}" for change in files])
         yield from _wrapped(f"other files: {names}", width, 2)
     yield from _together(since.together, width)
 
@@ -75,6 +77,7 @@ def describe(change: Change) -> str:
         case "target" | "draft":
             return f"the {change.part}'s config.json changed: {change.name} {old} → {new}"
         case "flags":
+            old, new = (text if text != "-" else "not given" for text in (old, new))
             return f"{change.name} {old} → {new}{note}"
         case _:
             return f"{change.part}: {change.name} {old} → {new}{note}"
@@ -126,7 +129,7 @@ def _part(part: Part, changes: Sequence[Change], width: int) -> Iterator[Line]:
             yield from _wrapped(change.note, width, 6)
         yield from _consequences(change.consequences, width)
     if files:
-        listed = ", ".join(change.name + _how(change) for change in files)
+        listed = _some([change.name + _how(change) for change in files])
         yield from _wrapped(f"other files: {listed}", width, 2)
 
 
@@ -141,6 +144,11 @@ def _together(consequences: Sequence[Consequence], width: int) -> Iterator[Line]
         yield ()
         yield (Piece("of several changes together, or of what is not compared", "strong"),)
         yield from _consequences(consequences, width)
+
+
+def _some(names: Sequence[str]) -> str:
+    left = len(names) - _MOST_FILES
+    return ", ".join(names[:_MOST_FILES]) + (f" and {left} more" if left > 0 else "")
 
 
 def _how(change: Change) -> str:
@@ -159,8 +167,10 @@ def _is(value: Any) -> str:
 
 def _sides(change: Change) -> tuple[str, str]:
     """Return both values; a flag without a value is `given`."""
-    bare = "given" if change.part == "flags" else "true"
-    old, new = (bare if value is True else show(value) for value in (change.before, change.after))
+    old, new = (
+        "given" if value is True and change.part == "flags" else show(value)
+        for value in (change.before, change.after)
+    )
     return old, new
 
 

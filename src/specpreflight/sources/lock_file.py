@@ -31,10 +31,12 @@ def read_lock(path: str) -> Lock:
             f"{path}: format version {data['format_version']!r}, known is {FORMAT_VERSION}",
             hint="record the launch again",
         )
-    from pydantic import TypeAdapter, ValidationError
+    from pydantic import ValidationError
+
+    from specpreflight.models.schema import lock_of
 
     try:
-        return TypeAdapter(Lock).validate_python(data)
+        return lock_of(data)
     except ValidationError as error:
         first = error.errors()[0]
         place = "/".join(str(part) for part in first["loc"])
