@@ -1,0 +1,171 @@
+"""Write a tree of checkpoints as training teams have them, with faults, and say where they are.
+
+    python tools/make_tree.py DIRECTORY [--checkpoints 10000] [--families 40] [--different]
+
+Each family is a target and the drafts that training runs have left for it, epoch after epoch. One
+draft in ten has a fault. `DIRECTORY/answer.json` lists each draft with its target and the rules
+that must report it at warning or above; no other may. With `--different` no two config.json are
+the same; without it, a family's differ only by their faults.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+Config = dict[str, Any]
+
+
+class Fault(NamedTuple):
+    """A way to break a draft's config: the rule that sees it, and the text that it becomes.
+
+    `hides` says when nobody can tell the target any more: `always`, or where its facts would.
+    """
+
+    rule: str
+    write: Callable[[Config], str]
+    hides: Literal["never", "facts", "always"] = "never"
+
+
+class Made(NamedTuple):
+    """A draft of the tree: where it is, its target, and the rules that must report it."""
+
+    draft: str
+    target: str | None
+    rules: tuple[str, ...]
+
+
+def _text(config: Config) -> str:
+    return json.dumps(config, indent=2) + "\n"
+
+
+def _changed(**changes: Callable[[Config], Any]) -> Callable[[Config], str]:
+    return lambda config: _text({**config, **{key: new(config) for key, new in changes.items()}})
+
+
+FAULTS = (
+    Fault(
+        "draft-context-shorter",
+        _changed(max_position_embeddings=lambda config: config["max_position_embeddings"] // 2),
+    ),
+    Fault("model-type-unknown", _changed(model_type=lambda _: "lama")),
+    Fault("dtype-unknown", _changed(torch_dtype=lambda _: "bfloat")),
+    Fault(
+        "aux-layers-out-of-range",
+        _changed(eagle_config=lambda _: {"eagle_aux_hidden_state_layer_ids": [2, 14, 99]}),
+    ),
+    Fault("hidden-size-differs", _changed(target_hidden_size=lambda _: 1000), "facts"),
+    Fault("config-unreadable", lambda config: _text(config)[: len(_text(config)) // 2], "always"),
+)
+
+
+def target_config(family: int) -> Config:
+    """Return the config of a family's target; no two families have the same facts."""
+    heads = 16 + 8 * (family % 7)
+    return {
+        "architectures": ["LlamaForCausalLM"],
+        "model_type": "llama",
+        "hidden_size": heads * 128,
+        "num_attention_heads": heads,
+        "num_key_value_heads": 8,
+        "head_dim": 128,
+        "intermediate_size": heads * 448,
+        "num_hidden_layers": 28 + family % 5,
+        "vocab_size": 128_000 + 256 * family,
+        "max_position_embeddings": 131_072,
+        "rope_theta": 500_000.0,
+        "rms_norm_eps": 1e-05,
+        "hidden_act": "silu",
+        "tie_word_embeddings": False,
+        "bos_token_id": 1,
+        "eos_token_id": 2,
+        "torch_dtype": "bfloat16",
+    }
+
+
+def draft_config(target: Config) -> Config:
+    """Return the config of a sound EAGLE-3 head for a target."""
+    return {
+        **target,
+        "architectures": ["LlamaForCausalLMEagle3"],
+        "num_hidden_layers": 1,
+        "draft_vocab_size": 32_000,
+        "use_cache": True,
+    }
+
+
+def make_tree(
+    root: Path, checkpoints: int, families: int, *, different: bool = False, seed: int = 1
+) -> list[Made]:
+    """Write the tree and return its drafts.
+
+    Args:
+        root: the directory to fill.
+        checkpoints: how many directories with a config.json there will be.
+        families: how many of them are targets.
+        different: give each config a number of its own.
+        seed: decides which drafts have which fault.
+    """
+    return list(_drafts(root, checkpoints, families, random.Random(seed), different=different))
+
+
+def _drafts(
+    root: Path, checkpoints: int, families: int, chance: random.Random, *, different: bool
+) -> Iterator[Made]:
+    for family in range(families):
+        folder = root / f"family-{family:02}"
+        target = target_config(family)
+        _write(folder / "target", _text({**target, **({"run_id": -family} if different else {})}))
+        count = (checkpoints - families) // families
+        count += family < (checkpoints - families) % families
+        for number in range(count):
+            config = draft_config(target)
+            names_target = family % 2 == 1
+            if names_target:
+                config["target_model_name_or_path"] = "../../target"
+            if different:
+                config["run_id"] = family * checkpoints + number
+            fault = chance.choice(FAULTS) if chance.random() < 0.1 else None
+            if fault is not None and fault.hides == "facts" and not names_target:
+                fault = FAULTS[0]
+            place = folder / f"run-{number // 50}" / f"epoch_{number % 50}"
+            _write(place, _text(config) if fault is None else fault.write(config))
+            hidden = fault is not None and fault.hides == "always"
+            yield Made(
+                place.relative_to(root).as_posix(),
+                None if hidden else f"family-{family:02}/target",
+                () if fault is None else (fault.rule,),
+            )
+
+
+def _write(folder: Path, text: str) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "config.json").write_text(text, encoding="utf-8")
+
+
+def main() -> None:
+    """Write a tree and its answer."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("directory", type=Path)
+    parser.add_argument("--checkpoints", type=int, default=10_000)
+    parser.add_argument("--families", type=int, default=40)
+    parser.add_argument("--different", action="store_true")
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    made = make_tree(
+        options.directory,
+        options.checkpoints,
+        options.families,
+        different=options.different,
+        seed=options.seed,
+    )
+    answer = [one._asdict() for one in made]
+    (options.directory / "answer.json").write_text(json.dumps(answer, indent=1), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
