@@ -15,15 +15,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from specpreflight.api import build_launch, check
+    from specpreflight.models.policy import Ignore, Policy
     from specpreflight.models.report import Report
     from specpreflight.scanning import scan
 
-__all__ = ["Report", "__version__", "build_launch", "check", "scan"]
+__all__ = ["Ignore", "Policy", "Report", "__version__", "build_launch", "check", "scan"]
 
 __version__ = "0.1.0"
 
 #: Name → the module that defines it; imported when it is first asked for.
 _EXPORTS = {
+    "Ignore": "specpreflight.models.policy",
+    "Policy": "specpreflight.models.policy",
     "Report": "specpreflight.models.report",
     "build_launch": "specpreflight.api",
     "check": "specpreflight.api",
