@@ -191,3 +191,12 @@ def test_a_flag_that_was_not_given_before(tmp_path: Path, given: dict[str, str])
     flag = of_part(found, "flags")["--context-length"]
     assert (flag.before, flag.after) == (MISSING, "131072")
     assert rules(flag)["draft-context-shorter"] == "better"
+
+
+def test_a_flag_with_several_values(tmp_path: Path) -> None:
+    first, second = (
+        make_launch(tmp_path, None, None, *EAGLE3_FLAGS, "--lora-paths", *names)
+        for names in (("a", "b"), ("a", "c"))
+    )
+    [only] = compare(first, second).changes
+    assert (only.name, only.before, only.after) == ("--lora-paths", ["a", "b"], ["a", "c"])

@@ -6,7 +6,7 @@ back. What its report then says as the first one's is what comes of the change.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from typing import Final
@@ -26,16 +26,9 @@ _MANY: Final = 6
 #: So many are tried in all; a check takes some 30 ms.
 _MOST: Final = 80
 
-Predict = Callable[[Launch], Report]
-
 
 def compare_launches(
-    before: Lock,
-    after: Lock,
-    launch: Launch,
-    *,
-    names: tuple[str, str],
-    predict: Predict = check,
+    before: Lock, after: Lock, launch: Launch, *, names: tuple[str, str]
 ) -> Comparison:
     """Return what differs between two recorded launches, with the consequences.
 
@@ -44,16 +37,10 @@ def compare_launches(
         after: the launch that is asked about.
         launch: the same as `after`, as it can be checked again.
         names: what the two are called.
-        predict: checks a launch as the reports of both were made.
     """
     changes = list(list_changes(before, after))
     deltas = compare_reports(before.report, after.report)
-    found = {}
-    if deltas:
-        # What the launch at hand does not show, since its weights are not, can't be tried.
-        shown = compare_reports(before.report, predict(launch))
-        seen = {key: deltas[key] for key in deltas if key in shown}
-        found = _attribute(before.report, after.report, changes, seen, launch, predict)
+    found = _attribute(before, after, launch, changes, deltas) if deltas else {}
     explained = [
         replace(change, consequences=in_order(deltas[key] for key in found.get(at, ())))
         for at, change in enumerate(changes)
@@ -70,35 +57,29 @@ def compare_launches(
 
 
 def _attribute(
-    before: Report,
-    after: Report,
+    before: Lock,
+    after: Lock,
+    launch: Launch,
     changes: Sequence[Change],
     deltas: Mapping[Key, Consequence],
-    launch: Launch,
-    predict: Predict,
 ) -> dict[int, list[Key]]:
-    """Return which of the reports' differences go away with which change, by its position."""
-    paths = {change.before for change in changes if change.name == "path"} | {
-        change.after for change in changes if change.name == "path"
-    }
-    found: dict[int, list[Key]] = _named_by_settings(before, after, changes, deltas)
-    known = {key for keys in found.values() for key in keys}
+    """Return which of the reports' differences come of which change, by its position."""
+    found = _named_by_settings(before.report, after.report, changes, deltas)
+    named = {key for keys in found.values() for key in keys}
+    trial = _Trial(before.report, launch, [key for key in deltas if key not in named])
+    paths = [value for one in changes if one.name == "path" for value in (one.before, one.after)]
     left = _MOST
     for _, group in groupby(enumerate(changes), key=lambda item: item[1].part):
         members = [
             (at, change)
             for at, change in group
-            if not (change.part == "flags" and {change.before, change.after} & paths)
+            if change.part != "flags" or not (change.before in paths or change.after in paths)
         ]
-        if len(members) > _MANY and not _undone(
-            before, deltas, [change for _, change in members], launch, predict
-        ):
+        if len(members) > _MANY and not trial.undone([change for _, change in members]):
             continue
         for at, change in members[: max(left, 0)]:
             left -= 1
-            undone = _undone(before, deltas, [change], launch, predict)
-            if undone := [key for key in undone if key not in known]:
-                found.setdefault(at, []).extend(undone)
+            found.setdefault(at, []).extend(trial.undone([change]))
     return found
 
 
@@ -118,25 +99,30 @@ def _named_by_settings(
     return found
 
 
-def _undone(
-    before: Report,
-    deltas: Mapping[Key, Consequence],
-    changes: Sequence[Change],
-    launch: Launch,
-    predict: Predict,
-) -> list[Key]:
-    """Return the differences that are not there without these changes."""
-    without, reverted = launch, False
-    for change in changes:
-        tried = revert(without, change)
-        if tried is not None:
-            without, reverted = tried, True
-    if not reverted:
-        return []
-    remaining = compare_reports(before, predict(without))
-    # The rule that still finds something, elsewhere, has not been satisfied.
-    moved = {key[:2] for key in remaining if key not in deltas}
-    return [key for key in deltas if key not in remaining and key[:2] not in moved]
+class _Trial:
+    """The second launch, to be checked without one change or another.
+
+    What it does not show at hand, such as weights that only its lock tells of, can't be tried.
+    """
+
+    def __init__(self, before: Report, launch: Launch, keys: Sequence[Key]) -> None:
+        self._before = before
+        self._launch = launch
+        shown = compare_reports(before, check(launch))
+        self._keys = [key for key in keys if key in shown]
+        self._known = shown.keys()
+
+    def undone(self, changes: Sequence[Change]) -> list[Key]:
+        """Return the differences that are not there without these changes."""
+        without = self._launch
+        for change in changes:
+            without = revert(without, change) or without
+        if without is self._launch:
+            return []
+        remaining = compare_reports(self._before, check(without))
+        # A rule that now finds something elsewhere has not been satisfied.
+        moved = {key[:2] for key in remaining if key not in self._known}
+        return [key for key in self._keys if key not in remaining and key[:2] not in moved]
 
 
 _EFFECTS: Final = ("worse", "better", "other")
