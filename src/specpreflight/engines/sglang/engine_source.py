@@ -41,6 +41,9 @@ _PATCH_MODULES = (
 )
 _PATCHES = ("_patch_rope_parameters_validation", "_patch_layer_types_validation")
 
+#: Its `__getattribute__` (transformers 5.19) looks at every attribute that is read.
+_HETEROGENEITY = "transformers.integrations.heterogeneity.configuration_utils"
+
 #: Turns the context check into a warning.
 OVERRIDE = "SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN"
 
@@ -188,6 +191,18 @@ class EngineSource(Evaluator):
         if isinstance(subject, Class):
             self.altered = True
         super().set_attribute(subject, name, value)
+
+    def _instance_attribute(self, subject: Instance, name: str) -> Any:
+        """Return an attribute of an object.
+
+        Restates `HeterogeneousConfigMixin.__getattribute__` for configurations whose layers are
+        all alike, which is most of them: the attribute as it is stored.
+        """
+        if subject.attributes.get("_heterogeneity_spec") is None:
+            own = self.inherited(subject.cls, "__getattribute__")
+            if isinstance(own, Function) and own.module.name == _HETEROGENEITY:
+                return self.stored_attribute(subject, name)
+        return super()._instance_attribute(subject, name)
 
     @cached_property
     def models(self) -> Mapping[str, bool]:
