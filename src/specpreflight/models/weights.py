@@ -146,13 +146,14 @@ class ZeroFilled(NamedTuple):
 
 
 class LoaderError(NamedTuple):
-    """Where building or loading the draft stops."""
+    """Where building or loading the draft stops; `why` where the message does not say it."""
 
     stage: Literal["arguments", "config", "build", "load"]
     exception: str
     message: str
     tensor: str | None = None
     source: str | None = None
+    why: str = ""
 
 
 class LoaderReport(NamedTuple):

@@ -60,8 +60,8 @@ def check(launch: Launch, resolved: Resolved) -> Iterator[Finding]:
         Outcome.CRASHES,
         f"`{report.architecture}` can't be {doing}: {error.exception}{at}",
         stage=Stage.WEIGHTS,
-        detail=f"Raised in {error.source or report.source}.",
-        engine_message=f"{error.exception}: {error.message}",
+        detail=f"{error.why} Raised in {error.source or report.source}.".lstrip(),
+        engine_message=f"{error.exception}: {error.message}".removesuffix(": "),
         values=values,
         remedies=(Remedy("mend what the engine's message names", "manual", "placeholder"),),
     )

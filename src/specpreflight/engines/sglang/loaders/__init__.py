@@ -66,6 +66,11 @@ CLASSES: Final[Mapping[str, type[DraftModel]]] = {
         Qwen3_5ForCausalLMMTP,
     )
 }
+#: Flags with which attention or experts are shared by fewer ranks than `--tp-size`.
+_OTHER_GROUPS: Final = (
+    *("enable-dp-attention", "ep-size", "enable-ep-moe", "enable-deepep-moe", "moe-a2a-backend"),
+    *("moe-dp-size", "attn-cp-size", "dcp-size"),
+)
 #: The first release that registers a class, where it is not in all known ones.
 SINCE: Final[Mapping[str, str]] = {
     "DFlashDraftModel": "0.5.11",
@@ -106,7 +111,7 @@ def load_report(
     def values(tensor: Tensor) -> tuple[float, ...] | None:
         return decode(tensor, table.read(tensor))
 
-    situation = Situation(config, knowledge, quantization, values)
+    situation = Situation(config, knowledge, quantization, values, _ranks(flags))
     order = tuple(sorted(table.tensors.values(), key=lambda tensor: (tensor.file, tensor.name)))
     built = model(situation)
     built.notes.extend(_reservations(quantization, flags))
@@ -123,7 +128,18 @@ def _reservations(quantization: Quantization, flags: Mapping[str, Any]) -> Itera
     if quantization.ignored:
         yield "layers that the quantisation ignores are counted as quantised"
     if str(flags.get("tp-size", "1")) != "1":
-        yield "shapes are those of one rank without tensor parallelism"
+        yield "parameters are those of all ranks together"
+        if _ranks(flags) == 1:
+            yield "whether the ranks can share each size is not judged beside dp or ep"
+
+
+def _ranks(flags: Mapping[str, Any]) -> int:
+    """Return the ranks that share every layer, 1 where other groups share some of them."""
+    others = {str(flags.get(name)).lower() for name in _OTHER_GROUPS}
+    if not others <= {"none", "false", "1"}:
+        return 1
+    text = str(flags.get("tp-size", "1"))
+    return int(text) if text.isdigit() and int(text) > 0 else 1
 
 
 def trace_loader(launch: Launch, knowledge: Any) -> LoaderReport | None:

@@ -192,7 +192,7 @@ class _Eagle(DraftModel):
 
     def build(self) -> None:
         """Restate the constructors."""
-        config, layers = self.config, Layers(self.release, self.quantization)
+        config, layers = self.config, Layers(self.release, self.quantization, self.situation.ranks)
         hidden = whole(config.get("hidden_size"), "`hidden_size`")
         self.add(layers.vocabulary("model.embed_tokens", config.get("vocab_size"), hidden))
         for index in range(whole(config.get("num_hidden_layers"), "`num_hidden_layers`")):
@@ -264,7 +264,7 @@ class LlamaForCausalLM(DraftModel):
 
     def build(self) -> None:
         """Restate the constructors."""
-        config, layers = self.config, Layers(self.release, self.quantization)
+        config, layers = self.config, Layers(self.release, self.quantization, self.situation.ranks)
         hidden = whole(config.get("hidden_size"), "`hidden_size`")
         self.add(layers.vocabulary("model.embed_tokens", config.get("vocab_size"), hidden))
         for index in range(self.count):

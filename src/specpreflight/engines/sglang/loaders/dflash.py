@@ -33,7 +33,7 @@ class DFlashDraftModel(DraftModel):
         """Restate the constructors."""
         config = self.config
         quantised = self.quantization if self.release.since("0.5.15") else Quantization()
-        layers = Layers(self.release, quantised)
+        layers = Layers(self.release, quantised, self.situation.ranks)
         hidden = whole(config.get("hidden_size"), "`hidden_size`")
         count = whole(config.get("num_hidden_layers"), "`num_hidden_layers`")
         gemma = self.release.since("0.5.23") and config.get("use_gemma_norm", False)

@@ -37,12 +37,16 @@ class Release(Protocol):
 
 
 class Refusal(Exception):
-    """The engine raises here, for a reason other than a shape."""
+    """The engine raises here, for a reason other than a shape.
 
-    def __init__(self, exception: str, text: str) -> None:
+    `why` says in words what a bare assertion does not.
+    """
+
+    def __init__(self, exception: str, text: str, why: str = "") -> None:
         super().__init__(text)
         self.exception = exception
         self.text = text
+        self.why = why
 
 
 @dataclass(frozen=True)
@@ -50,13 +54,15 @@ class Situation:
     """Everything a class's behaviour depends on.
 
     `values` reads the elements of a small tensor (for the loaders that look at them), or returns
-    `None`.
+    `None`. `ranks` is the tensor-parallel size: the parameters are those of all ranks together,
+    but a size that the ranks cannot share stops the construction.
     """
 
     config: DraftConfig
     release: Release
     quantization: Quantization
     values: Callable[[Tensor], tuple[float, ...] | None] = lambda tensor: None
+    ranks: int = 1
 
 
 @dataclass
@@ -217,8 +223,11 @@ class DraftModel(ABC):
         at = None if self._tensor is None else self._tensor.name
         try:
             step()
-        except (Refusal, Clash) as refusal:
-            return LoaderError(stage, refusal.exception, refusal.text, at, self.source)
+        except Refusal as refusal:
+            why = refusal.why
+            return LoaderError(stage, refusal.exception, refusal.text, at, self.source, why)
+        except Clash as clash:
+            return LoaderError(stage, clash.exception, clash.text, at, self.source)
         except MissingAttribute as missing:
             return LoaderError(stage, "AttributeError", str(missing), at, self.source)
         return None

@@ -26,6 +26,7 @@ from specpreflight.engines.sglang.loaders.quantization import Quantization
 
 #: Rows of an embedding are padded to a multiple of this (`DEFAULT_VOCAB_PADDING_SIZE`).
 VOCABULARY_PADDING = 64
+_NOT_A_BLOCK = "{} is not divisible by weight quantization {} = {}."
 #: What a scale holds before loading: the smallest float32.
 _UNSET = "constant"
 
@@ -39,15 +40,18 @@ def whole(value: object, what: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Layers:
-    """Makes layers for one release and one quantisation."""
+    """Makes layers for one release and one quantisation; `ranks` share each of them."""
 
     release: Release
     quantization: Quantization
+    ranks: int = 1
 
     def vocabulary(self, name: str, rows: object, columns: int) -> Iterator[Parameter]:
         """`VocabParallelEmbedding` and `ParallelLMHead`."""
         count = whole(rows, "a number of rows")
         padded = -(-count // VOCABULARY_PADDING) * VOCABULARY_PADDING
+        if not self.release.since("0.5.22"):
+            self._divide(padded)
         yield Vocabulary(f"{name}.weight", (padded, columns), rows=count)
 
     def norm(self, name: str, size: int) -> Iterator[Parameter]:
@@ -70,7 +74,15 @@ class Layers:
     def qkv(
         self, name: str, columns: int, head: int, heads: int, kv_heads: int, bias: bool = False
     ) -> Iterator[Parameter]:
-        """`QKVParallelLinear`; never pads."""
+        """`QKVParallelLinear`; never pads. Fewer key heads than ranks are repeated."""
+        more, fewer = max(kv_heads, self.ranks), min(kv_heads, self.ranks)
+        if fewer == 0:
+            raise Refusal("ZeroDivisionError", "integer modulo by zero")
+        if heads % self.ranks or more % fewer:
+            count = f"{heads} heads" if heads % self.ranks else f"{kv_heads} key-value heads"
+            raise Refusal("AssertionError", "", f"{self.ranks} ranks cannot share {count}.")
+        shared = max(kv_heads // self.ranks, 1) * head
+        self._require_blocks(heads // self.ranks * head, shared)
         sizes: dict[Hashable, int] = {"q": heads * head, "k": kv_heads * head, "v": kv_heads * head}
         yield from self._fused(name, columns, sizes, bias, pads=False)
 
@@ -78,10 +90,15 @@ class Layers:
         self, name: str, columns: int, size: int, bias: bool = False
     ) -> Iterator[Parameter]:
         """`MergedColumnParallelLinear` of two equal parts; pads from 0.5.3."""
+        self._require_blocks(self._divide(size))
         yield from self._fused(name, columns, {0: size, 1: size}, bias, self.release.since("0.5.3"))
 
     def row(self, name: str, columns: int, rows: int, bias: bool = False) -> Iterator[Parameter]:
         """`RowParallelLinear`; pads from 0.5.3."""
+        share, block = self._divide(columns), self.quantization.block
+        if self.ranks > 1 and block is not None and share % block[1]:
+            what = f"Weight input_size_per_partition = {share}"
+            raise Refusal("ValueError", _NOT_A_BLOCK.format(what, "block_k", block[1]))
         pads, text = self.release.since("0.5.3"), self.release.since("0.5.9")
         for parameter in self._linear(name, columns, {None: rows}):
             if parameter is None:
@@ -94,6 +111,9 @@ class Layers:
 
     def column(self, name: str, columns: int, rows: int, bias: bool = False) -> Iterator[Parameter]:
         """`ColumnParallelLinear`; cuts, never pads."""
+        share = self._divide(rows)
+        if self.ranks > 1:
+            self._require_blocks(share)
         text = "param_data.shape={param} != loaded_weight.shape={loaded}"
         for parameter in self._linear(name, columns, {None: rows}):
             said = text if self.release.since("0.5.12") else ""
@@ -110,6 +130,10 @@ class Layers:
 
     def experts(self, name: str, count: int, columns: int, size: int) -> Iterator[Parameter]:
         """`FusedMoE`: `w13_weight` (gate and up) and `w2_weight`."""
+        if size % self.ranks:
+            why = f"{self.ranks} ranks cannot share experts of {size} rows."
+            raise Refusal("AssertionError", "", why)
+        self._require_expert_blocks(size // self.ranks)
         cuts, fills = not self.release.since("0.5.17"), self.release.since("0.5.23")
         if self.quantization.method in ("awq", "gptq"):
             yield from self._packed_experts(name, count, columns, size)
@@ -129,6 +153,32 @@ class Layers:
         if self.quantization.static:
             yield ExpertScales(f"{name}.w13_input_scale", (count,), "ones")
             yield ExpertScales(f"{name}.w2_input_scale", (count,), "ones")
+
+    def _divide(self, size: int) -> int:
+        """Restate `distributed/utils.py:divide`."""
+        if size % self.ranks:
+            raise Refusal("AssertionError", f"{size} is not divisible by {self.ranks}")
+        return size // self.ranks
+
+    def _require_blocks(self, *shares: int) -> None:
+        """Restate the check of `fp8.py:Fp8LinearMethod.create_weights` for merged weights."""
+        block = self.quantization.block
+        for share in shares if block is not None else ():
+            if block is not None and share % block[0]:
+                what = f"Weight output_partition_size = {share}"
+                raise Refusal("ValueError", _NOT_A_BLOCK.format(what, "block_n", block[0]))
+
+    def _require_expert_blocks(self, share: int) -> None:
+        """Restate the check of `fp8.py:Fp8MoEMethod.create_weights`."""
+        block = self.quantization.block
+        if block is None:
+            return
+        if share % block[0]:
+            what = f"The output_size of gate's and up's weight = {share}"
+            raise Refusal("ValueError", _NOT_A_BLOCK.format(what, "block_n", block[0]))
+        if self.ranks > 1 and share % block[1]:
+            what = f"The input_size of down's weight = {share}"
+            raise Refusal("ValueError", _NOT_A_BLOCK.format(what, "block_k", block[1]))
 
     def _packed_experts(
         self, name: str, count: int, columns: int, size: int

@@ -42,7 +42,7 @@ class LlamaForCausalLMEagle3(DraftModel):
 
     def build(self) -> None:
         """Restate the constructors of the class and of its `LlamaModel`."""
-        config, layers = self.config, Layers(self.release, self.quantization)
+        config, layers = self.config, Layers(self.release, self.quantization, self.situation.ranks)
         many = self.release.since("0.5.12")
         if not many and config.get("num_hidden_layers") != 1:
             raise Refusal("ValueError", "EAGLE3 currently only supports 1 layer")

@@ -133,7 +133,7 @@ class Eagle3DeepseekV2ForCausalLM(DraftModel):
 
     def build(self) -> None:
         """Restate the constructors of the class and of `Eagle3MLAModel`."""
-        config, layers = self.config, Layers(self.release, self.quantization)
+        config, layers = self.config, Layers(self.release, self.quantization, self.situation.ranks)
         config.need("kv_lora_rank")
         hidden = whole(config.get("hidden_size"), "`hidden_size`")
         target = whole(config.get("target_hidden_size") or hidden, "`target_hidden_size`")
@@ -227,7 +227,7 @@ class DeepseekV3ForCausalLMNextN(DraftModel):
 
     def build(self) -> None:
         """Restate the constructors of the class and of `DeepseekModelNextN`."""
-        config, layers = self.config, Layers(self.release, self.quantization)
+        config, layers = self.config, Layers(self.release, self.quantization, self.situation.ranks)
         hidden = whole(config.get("hidden_size"), "`hidden_size`")
         self.add(layers.vocabulary("model.embed_tokens", config.get("vocab_size"), hidden))
         self.add(layers.norm("model.enorm", hidden))

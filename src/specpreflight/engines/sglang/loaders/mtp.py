@@ -92,7 +92,7 @@ class Qwen3NextForCausalLMMTP(DraftModel):
 
     def build(self) -> None:
         """Restate the constructors."""
-        config, layers = self.config, Layers(self.release, self.quantization)
+        config, layers = self.config, Layers(self.release, self.quantization, self.situation.ranks)
         hidden = whole(config.get("hidden_size"), "`hidden_size`")
         late = self.release.since("0.5.14")
         self.fused = int(late and _fuses_shared_expert(config))
@@ -184,7 +184,7 @@ class Qwen3_5ForCausalLMMTP(DraftModel):
 
     def build(self) -> None:
         """Restate the constructors; the config is the text config."""
-        config, layers = self.config, Layers(self.release, self.quantization)
+        config, layers = self.config, Layers(self.release, self.quantization, self.situation.ranks)
         hidden = whole(config.get("hidden_size"), "`hidden_size`")
         self.add(layers.plain("fc", 2 * hidden, hidden))
         self.add(layers.gemma_norm("pre_fc_norm_embedding", hidden))
@@ -302,7 +302,7 @@ class MiMoMTP(DraftModel):
 
     def build(self) -> None:
         """Restate the constructors."""
-        config, layers = self.config, Layers(self.release, self.quantization)
+        config, layers = self.config, Layers(self.release, self.quantization, self.situation.ranks)
         hidden = whole(config.get("hidden_size"), "`hidden_size`")
         block = "model.mtp_block"
         self.add(layers.vocabulary("model.embed_tokens", config.get("vocab_size"), hidden))
