@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import stat
 import subprocess
 from collections.abc import Callable, Iterator
@@ -21,6 +22,7 @@ from specpreflight.fixes.undo import read_history, undo_last
 from specpreflight.models.finding import Edit
 from specpreflight.sources.remote_checkpoint import read_remote_checkpoint
 from specpreflight.storage import close_connections, open_storage
+from specpreflight.storage.connections import open_file
 from specpreflight.storage.sftp import SftpStorage
 
 
@@ -116,6 +118,16 @@ def test_what_cannot_be_read_is_a_problem_of_the_checkpoint(
     assert problem is not None
     assert problem.message.startswith(f"{server.url(draft)}/config.json")
     assert says in problem.message
+
+
+@pytest.mark.parametrize("size", [0, 1, 32_768, 1_048_577, 5_000_000])
+def test_a_stream_of_a_file(size: int, server: SshServer, tmp_path: Path) -> None:
+    data = random.Random(size).randbytes(size)
+    (tmp_path / "server.log").write_bytes(data)
+    with open_file(server.url(tmp_path / "server.log")) as stream:
+        assert b"".join(iter(lambda: stream.read(100_000), b"")) == data
+    with pytest.raises(FileNotFoundError):
+        open_file(server.url(tmp_path / "nowhere"))
 
 
 def test_links_and_the_hubs_cache(server: SshServer, draft: Path, tmp_path: Path) -> None:

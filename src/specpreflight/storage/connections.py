@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from specpreflight.errors import InputError, UsageError
 from specpreflight.storage.base import Storage
@@ -59,6 +59,17 @@ def open_host(url: str) -> SftpStorage:
     """
     open_storage(url)
     return _connections[parse_ssh_url(url).origin]
+
+
+def open_file(url: str) -> BinaryIO:
+    """Return a stream of a file that an `ssh://` or `sftp://` URL names.
+
+    Raises:
+        UsageError: the URL cannot be understood, or a package for it is not installed.
+        InputError: the host cannot be reached, or is not the known one.
+        OSError: the file cannot be opened.
+    """
+    return open_host(url).open(parse_ssh_url(url).path)
 
 
 def _connected(

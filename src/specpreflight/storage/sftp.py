@@ -7,11 +7,12 @@ import os
 import socket
 import stat
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
+from io import BufferedReader, RawIOBase
 from queue import SimpleQueue
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import paramiko
 from fsspec.implementations.sftp import SFTPFileSystem
@@ -24,6 +25,10 @@ from specpreflight.storage.ssh_hosts import SshSettings, known_keys, remember
 
 #: Seconds for which a host may not answer.
 PATIENCE = 20.0
+
+#: Bytes that a server sends for one request, and that are asked for at once.
+_PIECE = 32_768
+_WINDOW = 32 * _PIECE
 
 #: Bytes of free space below which a failure to write is blamed on it.
 _ROOM = 65_536
@@ -233,6 +238,16 @@ class SftpStorage:
             for channel in channels:
                 channel.close()
 
+    def open(self, path: str) -> BinaryIO:
+        """Return a stream of a file of any size, as it is now.
+
+        Raises:
+            OSError: it cannot be opened.
+        """
+        with self._failures():
+            file = self._ftp.open(path, "rb")
+        return BufferedReader(_RemoteBytes(file, self._failures), _WINDOW)
+
     def entries(self, directory: str) -> list[Entry]:
         """Return what is in a directory, links to files followed; nothing where there is none."""
         with self._failures():
@@ -423,6 +438,38 @@ class SftpStorage:
             return False
         _, fragment_size, _, _, available = (answer.get_int64() for _ in range(5))
         return bool(available * fragment_size < _ROOM)
+
+
+class _RemoteBytes(RawIOBase):
+    """The bytes of a remote file in order; a window of requests is under way at once."""
+
+    def __init__(
+        self, file: paramiko.SFTPFile, failures: Callable[[], AbstractContextManager[None]]
+    ) -> None:
+        self._file = file
+        self._failures = failures
+        self._at = 0
+        with failures():
+            self._size = file.stat().st_size or 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        end = min(self._at + len(buffer), self._size)
+        pieces = [(at, min(_PIECE, end - at)) for at in range(self._at, end, _PIECE)]
+        filled = 0
+        with self._failures():
+            for data in self._file.readv(pieces):
+                buffer[filled : filled + len(data)] = data
+                filled += len(data)
+        self._at += filled
+        return filled
+
+    def close(self) -> None:
+        if not self.closed:
+            self._file.close()
+        super().close()
 
 
 _OWNER = f"{socket.gethostname()} {os.getpid()}\n".encode()
