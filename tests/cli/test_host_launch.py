@@ -206,3 +206,17 @@ def test_the_variables_of_a_process_of_this_machine(
     )  # fmt: skip
     assert ran.data["inputs"]["environment"] == {"SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN": "1"}
     assert ran.data["verdict"]["outcome"] != "crashes"
+
+
+@pytest.mark.parametrize("given", ["--host", "URL"])
+def test_a_log_is_read_there(
+    given: str, host: str, run: Callable[..., Any], tmp_path: Path
+) -> None:
+    log = shutil.copy(EXAMPLE / "launch-3-steps.log", tmp_path / "server.log")
+    here = run("diagnose", log)
+    words = ("--host", host, log) if given == "--host" else (f"ssh://{host}{log}",)
+    there = run("diagnose", *words)
+    assert (there.code, there.stdout) == (here.code, here.stdout)
+    lost = run("diagnose", "--host", host, tmp_path / "nowhere.log")
+    assert lost.code == 4
+    assert f"ssh://{host}{tmp_path}/nowhere.log: cannot be read: no such file" in lost.stderr

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from specpreflight.cli.hosts import path_on_host
+from specpreflight.cli.remote import reach_hosts
 from specpreflight.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -21,11 +23,15 @@ if TYPE_CHECKING:
 @click.option("--target", metavar="PATH", help="Where the target lies here.")
 @click.option("--draft", metavar="PATH", help="Where the draft lies here.")
 @click.option("--follow", is_flag=True, help="Read on while LOG grows, to the end of the start.")
+@click.option("--host", metavar="[USER@]HOST", help="Read LOG there.")
+@click.option("--accept-new", is_flag=True, help="Add a host of ssh:// to known_hosts.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
 @click.pass_context
 def diagnose(
     ctx: click.Context,
     log: str,
+    host: str | None,
+    accept_new: bool,
     against: str | None,
     target: str | None,
     draft: str | None,
@@ -47,6 +53,8 @@ def diagnose(
     written is read until the server is up (exit code 0) or dead. Exit code 1 where a fatal cause
     was found.
     """
+    log = log if host is None else path_on_host(log, host)
+    reach_hosts(ctx, [log], accept_new=accept_new)
     if follow and log.endswith(".gz"):
         raise UsageError(f"{log}: a compressed log does not grow", hint="leave out --follow")
     found = follow_diagnosis(log) if follow else read_diagnosis(log)

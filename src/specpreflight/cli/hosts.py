@@ -31,7 +31,7 @@ def paths_on_hosts(paths: Sequence[str], hosts: Sequence[str]) -> list[tuple[str
         UsageError: two paths name different numbers of hosts.
     """
     if hosts:
-        return [tuple(_on_host(path, host) for path in paths) for host in hosts]
+        return [tuple(path_on_host(path, host) for path in paths) for host in hosts]
     variants = [_expand(path) for path in paths]
     counts = {len(one) for one in variants if len(one) > 1}
     if len(counts) > 1:
@@ -85,7 +85,8 @@ def _readable(checkpoints: Iterable[Checkpoint | None]) -> tuple[Checkpoint, ...
     return tuple(one for one in checkpoints if one is not None and one.problem is None)
 
 
-def _on_host(path: str, host: str) -> str:
+def path_on_host(path: str, host: str) -> str:
+    """Return the URL of a path on a host; a relative one begins at the ssh user's home."""
     if "://" in path:
         return path
     return f"ssh://{host}{path}" if PurePosixPath(path).is_absolute() else f"ssh://{host}/~/{path}"
