@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -447,6 +448,31 @@ def _docker(text: str) -> Iterator[str]:
 
 def _each(prefix: str) -> Callable[[str], bytes]:
     return lambda text: "\n".join(f"{prefix}{line}" for line in text.split("\n")).encode()
+
+
+def as_json(log: Sglang | Vllm) -> str:
+    """Return a log as a logging configuration of one's own writes it: a JSON record a message."""
+    records: list[dict[str, str]] = []
+    for line in "\n".join(log.lines).replace("\r\n", "\n").split("\n"):
+        if match := re.match(r"\[(\S+ \S+?)((?: TP\d+)?)\] (.*)", line):
+            time, process, message = match.groups()
+            records.append(
+                {
+                    "asctime": time,
+                    "name": "sglang.srt",
+                    "processName": process.strip(),
+                    "message": message,
+                }
+            )
+        elif records:
+            records[-1]["message"] += f"\n{line}"
+    return "\n".join(map(json.dumps, records)) + "\n"
+
+
+def as_plain(log: Sglang | Vllm) -> str:
+    """Return a log in the format that Python's documentation of logging shows."""
+    form = r"\1,123 - sglang.srt - INFO -\2 "
+    return "\n".join(re.sub(r"^\[(\S+ \S+?)((?: TP\d+)?)\] ", form, line) for line in log.lines)
 
 
 #: What stands between an engine and the file that is read, by name.

@@ -25,20 +25,23 @@ LONGEST_LINE: Final = 1 << 20
 
 _BYTE_ORDER_MARKS: Final = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 _CRI: Final = re.compile(rb"(\S+Z|\S+[+-]\d\d:\d\d) (?:stdout|stderr) ([PF])(?::\S*)? (.*)", re.S)
+#: A whole line of Docker's json-file driver, without anything escaped but its end.
+_DOCKER: Final = re.compile(rb'\{"log":"([^"\\]*)\\n","stream":"\w+","time":"([^"\\]*)"\}')
 _ANSI: Final = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)")
-_TIME: Final = r"(?P<time>20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?)(?:Z|[+-]\d\d:?\d\d)"
-_WRAPPERS: Final = tuple(
-    re.compile(pattern)
-    for pattern in (
-        r"\[pod/[^\]]+\] ",
-        r"[\w.-]+-\d+ +\| ?",
-        rf"{_TIME} \S+ [\w@.:\\-]+(?:\[\d+\])?: ",
-        rf"{_TIME} ?",
-        r"[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d \S+ [\w@.:\\-]+(?:\[\d+\])?: ",
-        r"\[\d+,\d+\]<std(?:err|out)>: ?",
-        r"\[(?:default|rank)\d+\]: ?(?!\[[EWI]\d{4})",
-        r"\d{1,5}: ",
-        r"##\[\w+\]",
+_PROGRAM: Final = r" \S+ [\w@.:\\-]+(?:\[\d+\])?: "
+_WRAPPER: Final = re.compile(
+    "|".join(
+        (
+            r"\[pod/[^\]]+\] ",
+            r"[\w.-]+-\d+ +\| ?",
+            r"(20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?)(?:Z|[+-]\d\d:?\d\d)"
+            rf"(?:{_PROGRAM}| ?)",
+            rf"[A-Z][a-z]{{2}} [ \d]\d \d\d:\d\d:\d\d{_PROGRAM}",
+            r"\[\d+,\d+\]<std(?:err|out)>: ?",
+            r"\[(?:default|rank)\d+\]: ?(?!\[[EWI]\d{4})",
+            r"\d{1,5}: ",
+            r"##\[\w+\]",
+        )
     )
 )
 
@@ -51,13 +54,21 @@ def read_blocks(path: str) -> Iterator[bytes]:
     """
     name = "the standard input" if path == "-" else path
     try:
-        with nullcontext(sys.stdin.buffer) if path == "-" else Path(path).open("rb") as stream:
+        with nullcontext(sys.stdin.buffer) if path == "-" else _open(path) as stream:
             yield from _whole_lines(_chunks(stream), name)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise InputError(f"{name}: cannot be read: {reason}") from None
     except zlib.error as error:
         raise InputError(f"{name}: is no whole gzip file: {error}") from None
+
+
+def _open(path: str) -> IO[bytes]:
+    if not path.startswith(("ssh://", "sftp://")):
+        return Path(path).open("rb")
+    from specpreflight.storage.connections import open_file
+
+    return open_file(path)
 
 
 def unwrap(line: bytes) -> tuple[str | None, str]:
@@ -70,8 +81,8 @@ def unwrap(line: bytes) -> tuple[str | None, str]:
     if "\x1b" in text:
         text = _ANSI.sub("", text)
     time = None
-    while match := next(filter(None, (wrapper.match(text) for wrapper in _WRAPPERS)), None):
-        time = match.groupdict().get("time") or time
+    while not text.startswith(("[20", "(", " ")) and (match := _WRAPPER.match(text)):
+        time = match[1] or time
         text = text[match.end() :]
     return time, text
 
@@ -123,6 +134,9 @@ class _Docker:
     def __call__(self, block: bytes) -> bytes:
         lines = []
         for line in block.split(b"\n"):
+            if (match := _DOCKER.fullmatch(line)) and not self._piece:
+                lines.append(match[2] + b" " + match[1])
+                continue
             try:
                 entry = json.loads(line) if line else None
             except ValueError:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
-from engine_logs import Sglang, Vllm, traceback_lines
+from engine_logs import Sglang, Vllm, as_json, as_plain, traceback_lines
 from log_failures import OOM, S, sglang_frames, target_frames
 
 from specpreflight.engines.logs.diagnose import diagnose
@@ -273,3 +274,16 @@ def test_an_unknown_error_is_shown_whole_with_the_nearest() -> None:
     assert found.message is not None
     assert found.message.startswith("ValueError: cannot load weight of the draft")
     assert "L-W-SIZE" in found.nearest
+
+
+@pytest.mark.parametrize("form", [as_json, as_plain])
+def test_a_logging_format_of_ones_own(form: Callable[[Sglang], str]) -> None:
+    log = Sglang("0.5.9").start("DW")
+    frames = [*sglang_frames("0.5.9", "DW"), f"{S}models/llama_eagle3.py:load_weights"]
+    log.die("KeyError: 'lm_head.weight'", frames)
+    found = read(form(log))
+    assert (found.engine, found.cause, found.stage) == ("sglang", "L-W-KEY", "DW")
+    assert (found.values["ranks"], found.values["key"]) == (2, "lm_head.weight")
+    assert found.seconds_to_death == pytest.approx(log.clock.seconds, abs=1)
+    served = read(form(Sglang("0.5.16").start("RUN").serve(SERVED)))
+    assert (served.healthy, served.acceptance_length) == (True, 2.0)

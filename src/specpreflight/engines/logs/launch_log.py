@@ -72,6 +72,11 @@ class LaunchLog:
     speeds: list[Speed] = field(default_factory=list)
 
     @property
+    def serves(self) -> bool:
+        """Whether it is up: only a few words in its lines matter from then on."""
+        return self.ready or self.served > 0
+
+    @property
     def now(self) -> Before:
         """How far the launch has come."""
         return Before(self.served, self.progress, self.last)

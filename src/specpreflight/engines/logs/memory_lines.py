@@ -41,12 +41,14 @@ def read_memory(told: dict[str, Any], text: str, *, which: str) -> None:
     elif text.startswith("Capture ") and "raph" in text and " end" in text:
         _keep(told, f"{which}_graph_gb", _USED.search(text))
         _keep(told, f"{which}_graph_seconds", _ELAPSED.search(text))
-    if match := _FREE.search(text):
+    if "avail" in text and (match := _FREE.search(text)):
         told["free_gb"] = float(match[1])
 
 
 def read_vllm_memory(told: dict[str, Any], text: str) -> None:
     """Take what a line of vLLM says of memory and time."""
+    if " took " not in text and "KV cache" not in text:
+        return
     for pattern, names in _VLLM:
         if match := pattern.search(text):
             for name, number in zip(names, match.groups(), strict=True):

@@ -58,10 +58,15 @@ _TELLING_BESIDE: Final = (
     b"status=9/KILL",
     b"with code 137",
 )
-_TELLING_LINE: Final = {
-    engine: re.compile(b"|".join(map(re.escape, (*words, *_TELLING_BESIDE))))
-    for engine, words in _TELLING.items()
-}
+#: One of these is in every line that an engine, NCCL, torch, a shell or the system writes and that
+#: is read here; what has none is counted as somebody else's.
+_SIGNS: Final = re.compile(
+    rb"\[20\d\d|\(\w+ (?:pid|rank)=|(?:INFO|WARNING|ERROR|DEBUG|CRITICAL)[\x1b ]|"
+    rb"\"message\"|\"msg\"|NCCL|nccl|Traceback|  File \"|rror|ssertion|xit|illed|KILL|died|dead|"
+    rb"SIG|igquit|shards|\+ |"
+    rb"sglang|vllm|LLM|orch|transformers|atchdog|xception|custom code|bind on|startup|Shutting|"
+    rb"context_length|weight|args|distributed|Memory|Capture|batch|server|nexpectedly|raphs?\b"
+)
 _PERIODIC: Final = (
     b"accept len: ",
     b"SpecDecoding metrics:",
@@ -101,6 +106,7 @@ class LogReading:
         self._held: list[bytes] = []
         self._reads_on = False
         self._skipped = b""
+        self._foreign = b""
         self.launches = [LaunchLog(1)]
 
     def read(self, block: bytes) -> None:
@@ -114,13 +120,16 @@ class LogReading:
         """Read what was held back, and how the log ends."""
         self._read_held()
         launch, end = self.launches[-1], self._skipped[-_END:]
-        if end and launch.served:
+        if end and launch.serves:
             lines = end.removesuffix(b"\n").split(b"\n")
             self._number -= len(lines)
             for raw in lines:
                 if not any(words in raw for words in _PERIODIC):
                     self._read_raw(raw)
                 self._number += 1
+        if self.launches[-1].foreign_lines and self._foreign:
+            for line in read_line(self._foreign, self._number, self._unwrap, self._year):
+                self._note_time(self.launches[-1], line)
 
     def _read_held(self) -> None:
         held, self._held = self._held, []
@@ -145,15 +154,15 @@ class LogReading:
 
     def _read_now(self, block: bytes) -> None:
         launch = self.launches[-1]
-        if launch.served and self._says_nothing(launch, block):
+        self._skipped = b""
+        if not launch.serves:
+            self._read_lines(block)
+        elif self._says_nothing(launch, block):
             self._sample(launch, block)
             self._number += block.count(b"\n")
             self._skipped = block
         else:
-            self._skipped = b""
-            for raw in block.removesuffix(b"\n").split(b"\n"):
-                self._read_raw(raw)
-                self._number += 1
+            self._read_telling_lines(launch, block)
         self.launches[-1].last_line = self._number - 1
 
     def _says_nothing(self, launch: LaunchLog, block: bytes) -> bool:
@@ -161,6 +170,37 @@ class LogReading:
             return False
         words = _TELLING[launch.engine or "sglang"]
         return not any(word in block for word in words)
+
+    def _read_lines(self, block: bytes) -> None:
+        for raw in block.removesuffix(b"\n").split(b"\n"):
+            self._read_raw(raw)
+            self._number += 1
+
+    def _read_telling_lines(self, launch: LaunchLog, block: bytes) -> None:
+        """Read the lines that hold a telling word, with the tracebacks they begin."""
+        words = (*_TELLING[launch.engine or "sglang"], *_TELLING_BESIDE)
+        found = {word: block.find(word) for word in words}
+        start = 0
+        while start < len(block) and self.launches[-1] is launch:
+            if not launch.tracebacks.is_open:
+                for word, place in found.items():
+                    if 0 <= place < start:
+                        found[word] = block.find(word, start)
+                place = min((place for place in found.values() if place >= 0), default=len(block))
+                line = block.rfind(b"\n", start, place) + 1 or start
+                if place == len(block):
+                    line = place
+                self._sample(launch, block[start:line])
+                self._number += block.count(b"\n", start, line)
+                start = line
+            if start < len(block):
+                end = block.find(b"\n", start)
+                end = end if end >= 0 else len(block)
+                self._read_raw(block[start:end])
+                self._number += 1
+                start = end + 1
+        if start < len(block):
+            self._read_lines(block[start:])
 
     def _sample(self, launch: LaunchLog, block: bytes) -> None:
         most = MOST_SAMPLES - len(launch.samples)
@@ -178,8 +218,9 @@ class LogReading:
             return
         if b" NCCL INFO " in raw and says_nothing(raw):
             return
-        telling = _TELLING_LINE[launch.engine or "sglang"]
-        if launch.served and not launch.tracebacks.is_open and not telling.search(raw):
+        if not launch.tracebacks.is_open and not _SIGNS.search(raw):
+            launch.foreign_lines += 1
+            self._foreign = raw
             return
         for line in read_line(raw, self._number, self._unwrap, self._year):
             self._read_line(line)

@@ -53,7 +53,7 @@ def _read(launch: LaunchLog, line: Line) -> None:
     for words, name in OVERLOOKED.items():
         if words in text:
             launch.warnings.setdefault(name, text[:300])
-    if match := _SHARDS.search(text):
+    if "shards" in text and (match := _SHARDS.search(text)):
         if match[3]:
             launch.values["shards_done"] = int(match[2])
             launch.values["shards_total"] = int(match[3])
@@ -115,7 +115,7 @@ def _read_sglang(launch: LaunchLog, line: Line) -> None:
 
 def _read_vllm(launch: LaunchLog, text: str) -> None:
     read_vllm_memory(launch.memory, text)
-    if match := _VLLM_RELEASE.search(text):
+    if ("version" in text or "(v" in text) and (match := _VLLM_RELEASE.search(text)):
         launch.release = match[1]
     if text.startswith("Loading weights took"):
         launch.values.pop("shards_done", None)
