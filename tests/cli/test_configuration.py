@@ -21,6 +21,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in ("target", "draft"):
         shutil.copytree(EXAMPLE / name, tmp_path / name)
     monkeypatch.chdir(tmp_path)
+    change_draft(tmp_path, eagle_config={})  # which has a warning of its own
     return tmp_path
 
 
@@ -145,6 +146,7 @@ def test_a_baseline_of_a_tree_tells_its_drafts_apart(
     shutil.copytree(project / "draft", project / "copy")
     assert run(*scan, "--baseline", "known.json").code == 1
     shutil.rmtree(project / "draft")
+    assert "of draft is gone" in run(*scan, "--baseline", "known.json").stderr
     assert "1 gone" in run("baseline", "prune", "known.json", *scan).stderr
 
 

@@ -46,6 +46,15 @@ def test_local_check(options: tuple[str, ...]) -> None:
     assert not modules & {*FORBIDDEN, *UNUSED}
 
 
+def test_without_a_configuration_none_of_it_is_loaded() -> None:
+    modules = imported("check", str(EXAMPLE / "target"), str(EXAMPLE / "draft"))
+    assert not modules & {
+        "tomllib",
+        "specpreflight.models.policy",
+        "specpreflight.sources.configuration",
+    }
+
+
 def test_engine_that_is_not_asked_for_is_not_loaded() -> None:
     modules = imported("check", str(EXAMPLE / "target"), str(EXAMPLE / "draft"))
     assert not any(name.startswith("specpreflight.engines.vllm") for name in modules)

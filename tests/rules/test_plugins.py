@@ -100,6 +100,7 @@ def test_every_report_knows_its_page(acme: Project) -> None:
 def test_it_is_listed(acme: Project) -> None:
     assert f"{RULE} " not in acme.run("rules").stdout
     assert f"{RULE} " in acme.run("rules", "--plugin", "acme").stdout
+    assert "the person on call" in acme.run("explain", RULE, "--plugin", "acme").stdout
 
 
 def test_a_plugin_that_is_not_installed(project: Project) -> None:

@@ -118,25 +118,12 @@ def found(known: Baseline, checked: Checked) -> dict[Key, Entry]:
 
 
 def remaining(known: Baseline, checked: Checked) -> dict[Key, Entry]:
-    """Return the entries that are still found, and those of launches that were not checked.
-
-    A launch whose checkpoint was deleted is not checked again: it goes too.
-    """
+    """Return the entries that are still found, and those of launches that were not checked."""
     watch = IdleWatch(Policy(baseline=known))
     for report in checked.reports:
         watch.see(report)
     gone = watch.vanished()
-    root = Path(known.root)
-    return {
-        key: entry
-        for key, entry in known.entries.items()
-        if key not in gone and not any(_is_deleted(root, path) for path in key[1:] if path)
-    }
-
-
-def _is_deleted(root: Path, path: str) -> bool:
-    """Return whether a checkpoint's folder is gone; a Hub id has no folder to begin with."""
-    return not (root / path).exists() and (root / path).parent.is_dir()
+    return {key: entry for key, entry in known.entries.items() if key not in gone}
 
 
 def _write(known: Baseline, entries: Mapping[Key, Entry]) -> None:

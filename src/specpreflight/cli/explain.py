@@ -25,7 +25,10 @@ if TYPE_CHECKING:
     help="With a pair: compare these instead of the newest release of every engine.",
 )
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
-def explain(subjects: tuple[str, ...], engines: tuple[str, ...], form: str) -> None:
+@click.option("--plugin", "plugins", multiple=True, metavar="NAME", help="Load more rules.")
+def explain(
+    subjects: tuple[str, ...], engines: tuple[str, ...], form: str, plugins: tuple[str, ...]
+) -> None:
     """Print the page of a RULE, or what every engine makes of TARGET with DRAFT.
 
     \b
@@ -36,7 +39,7 @@ def explain(subjects: tuple[str, ...], engines: tuple[str, ...], form: str) -> N
     if len(subjects) == 1 and not Path(subjects[0]).exists():
         if engines or form != "text":
             raise UsageError("--engine and --format go with TARGET DRAFT, not with a rule")
-        click.echo(_rule_page(subjects[0]))
+        click.echo(_rule_page(subjects[0], plugins))
         return
     if len(subjects) != 2:
         raise UsageError(
@@ -49,12 +52,14 @@ def explain(subjects: tuple[str, ...], engines: tuple[str, ...], form: str) -> N
     click.echo(render_pair_json(fate) if form == "json" else render_pair(fate))
 
 
-def _rule_page(name: str) -> str:
+def _rule_page(name: str, plugins: Sequence[str]) -> str:
+    from specpreflight.rules.plugins import load_plugins, rules_of
     from specpreflight.rules.registry import find_rule, read_page
 
-    rule = find_rule(name)
+    others = rules_of(load_plugins(plugins))
+    rule = find_rule(name, others)
     engines = ", ".join(rule.engines) or "every engine"
-    return f"{rule.name} (since {rule.since}, {engines})\n\n{read_page(name)}"
+    return f"{rule.name} (since {rule.since}, {engines})\n\n{read_page(name, others)}"
 
 
 def explain_pair(target: str, draft: str, engines: Sequence[str] = ()) -> PairFate:

@@ -71,7 +71,10 @@ CONFIGURATION: Final[Mapping[str, Any]] = {
 
 
 def configuration_schema(rule_names: Sequence[str]) -> dict[str, Any]:
-    """Return the JSON Schema of `specpreflight.toml`, with the rules that there are as hints."""
+    """Return the JSON Schema of `specpreflight.toml`, with the rules for editors to offer.
+
+    Any other name is allowed by the schema, since a plugin may have a rule of that name.
+    """
     schema = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "specpreflight.toml, or [tool.specpreflight] of pyproject.toml",
@@ -80,6 +83,6 @@ def configuration_schema(rule_names: Sequence[str]) -> dict[str, Any]:
     properties = dict(CONFIGURATION["properties"])
     properties["severity"] = {
         **properties["severity"],
-        "properties": dict.fromkeys(rule_names, _SEVERITY),
+        "propertyNames": {"anyOf": [{"enum": list(rule_names)}, {"type": "string"}]},
     }
     return {**schema, "properties": properties}

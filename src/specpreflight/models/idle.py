@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from specpreflight.models.baseline import Entry, Key
+from specpreflight.models.paths import is_deleted
 from specpreflight.models.policy import Ignore, Policy
 from specpreflight.models.report import Report
 
@@ -35,11 +36,19 @@ class IdleWatch:
                 yield ignore
 
     def vanished(self) -> dict[Key, Entry]:
-        """Return the baseline's entries whose launches were checked and whose findings are gone."""
-        if self.policy.baseline is None:
+        """Return the baseline's entries whose findings are gone, or their checkpoints.
+
+        Those of launches that were not checked are left alone.
+        """
+        baseline = self.policy.baseline
+        if baseline is None:
             return {}
         return {
             key: entry
-            for key, entry in self.policy.baseline.entries.items()
-            if key not in self._seen and (entry.engine, key.target, key.draft) in self._checked
+            for key, entry in baseline.entries.items()
+            if key not in self._seen
+            and (
+                (entry.engine, key.target, key.draft) in self._checked
+                or any(is_deleted(baseline.root, path) for path in key[1:] if path)
+            )
         }

@@ -34,6 +34,12 @@ def checkpoint_from(root: str, given: str | None) -> str:
     return "." if path == "config.json" else path.removesuffix("/config.json").rstrip("/") or "/"
 
 
+def is_deleted(root: str, path: str) -> bool:
+    """Return whether a checkpoint's folder is gone; a Hub id has no folder to begin with."""
+    place = os.path.join(root, path)  # noqa: PTH118
+    return not os.path.lexists(place) and os.path.isdir(os.path.dirname(place))  # noqa: PTH112, PTH120
+
+
 def matches_glob(path: str, glob: str) -> bool:
     """Return whether a glob means this path or a folder that holds it.
 

@@ -13,11 +13,13 @@ from specpreflight.models.report import Report
 def seen_from(root: str, report: Report) -> Report:
     """Return the report with the paths of findings as seen from the folder `root`.
 
-    Annotations land on a line only if the path is the one that the repository has.
+    Annotations land on a line only if the path is the one that the repository has. What lies
+    elsewhere stays as it was given.
     """
 
     def move(path: str) -> str:
-        return path_from(root, path)
+        moved = path_from(root, path)
+        return path if moved.startswith("../") else moved
 
     inputs = report.inputs
     return replace(
