@@ -316,7 +316,7 @@ class Qwen3ForCausalLM(LlamaForCausalLM):
     def attention(self, layers: Layers, prefix: str, hidden: int) -> Iterator[Parameter]:
         """Return the parameters of one attention layer."""
         head = head_size(self.config, whole(self.config.get("num_attention_heads"), "heads"))
-        bias = bool(self.config.get("attention_bias", False))
+        bias = bool(self.config.need("attention_bias"))
         yield from layers.norm(f"{prefix}.q_norm", head)
         yield from layers.norm(f"{prefix}.k_norm", head)
         yield from attention(layers, self.config, prefix, hidden, bias, bias)
