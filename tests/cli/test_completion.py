@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -20,10 +21,11 @@ def in_shell(shell: str, script: str) -> list[str]:
     found = shutil.which(shell)
     if found is None:
         pytest.skip(f"needs {shell}")
-    environment = {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}", "HOME": "/nonexistent"}
-    ran = subprocess.run(
-        [found, "-c", script], env=environment, capture_output=True, text=True, check=True
-    )
+    with TemporaryDirectory() as home:  # fish keeps files in it
+        environment = {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}", "HOME": home}
+        ran = subprocess.run(
+            [found, "-c", script], env=environment, capture_output=True, text=True, check=True
+        )
     assert ran.stderr == ""
     return ran.stdout.split()
 

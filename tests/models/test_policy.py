@@ -100,7 +100,7 @@ def test_a_finding_without_files_is_at_its_checkpoints() -> None:
 
 
 def baseline(severity: Severity = Severity.ERROR, draft: str = "d") -> Baseline:
-    empty = Baseline("known.json", "/nonexistent", {})
+    empty = Baseline("known.json", "/no/such/folder", {})
     key = empty.key(SHORTER, replace(PAIR, draft=draft))
     return replace(empty, entries={key: Entry(SHORTER.rule, "sglang", severity)})
 
@@ -126,7 +126,7 @@ def test_what_has_nothing_to_do_any_more() -> None:
         Ignore("vocab-size-differs", "matches nothing", "b"),
         Ignore("vocab-size-differs", "is for others", "c", pairs=(PairGlobs(draft="other"),)),
     )
-    empty = Baseline("known.json", "/nonexistent", {})
+    empty = Baseline("known.json", "/no/such/folder", {})
     gone = empty.key(replace(SHORTER, fingerprint="gone"), PAIR)
     kept = empty.key(SHORTER, PAIR)
     unchecked = empty.key(SHORTER, replace(PAIR, draft="other"))
