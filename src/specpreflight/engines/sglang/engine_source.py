@@ -103,6 +103,7 @@ class EngineSource(Evaluator):
 
     Attributes:
         asked_capability: whether the code evaluated so far has looked at the capability.
+        answers: model path → the contents of a checkpoint there, and what the code made of them.
     """
 
     def __init__(
@@ -118,6 +119,7 @@ class EngineSource(Evaluator):
         platform: str = "cuda",
         capability: tuple[int, int] | None = None,
     ) -> None:
+        self.answers: dict[str, tuple[Any, dict[str, Any]]] = {}
         self.altered = False
         self.asked_capability = False
         self.mapping = ConfigMapping(registrations)

@@ -89,7 +89,17 @@ class ModelConfigs:
     def __init__(self, source: EngineSource, checkpoints: Mapping[str, Checkpoint]) -> None:
         self.source = source
         self.checkpoints = checkpoints
-        self._answers: dict[str, list[_Answer]] = {}
+        self._answers = {path: self._known(path, each) for path, each in checkpoints.items()}
+
+    def _known(self, path: str, checkpoint: Checkpoint) -> dict[str, list[_Answer]]:
+        """Return what the source has answered about a checkpoint with the same contents there."""
+        side_files = checkpoint.facts.get("documents")
+        contents = (checkpoint.config.data, checkpoint.files, checkpoint.problem, side_files)
+        before, answers = self.source.answers.get(path, (None, {}))
+        if before != contents:
+            answers = {}
+            self.source.answers[path] = (contents, answers)
+        return answers
 
     def target_model(self, args: ServerArgs) -> ModelFacts | Event | None:
         """Build the target's `ModelConfig` (`ServerArgs.get_model_config`).
@@ -160,9 +170,10 @@ class ModelConfigs:
     ) -> _Answer:
         override = self.source.variables.get(OVERRIDE)
         key = repr((role, path, sorted(given.items()), sorted(view.replaced.items()), override))
-        for known in self._answers.get(key, ()):
-            if all(field_of(args, name) == value for name, value in known.read.items()):
-                return known
+        answers = self._answers.setdefault(path, {})
+        for earlier in answers.get(key, ()):
+            if all(field_of(args, name) == value for name, value in earlier.read.items()):
+                return earlier
         factory = self.source.get_attribute(
             self.source.find(f"{_MODULE}.ModelConfig"), "from_server_args"
         )
@@ -177,7 +188,7 @@ class ModelConfigs:
             known = isinstance(model, Instance)  # not where a tree lacks the file
             facts = self._facts(model, role, path, self.checkpoints.get(path)) if known else None
             answer = _Answer(view.read, facts=facts)
-        self._answers.setdefault(key, []).append(answer)
+        answers.setdefault(key, []).append(answer)
         return answer
 
     def _facts(
