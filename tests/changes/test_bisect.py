@@ -155,12 +155,14 @@ def test_a_release_in_between_is_told(clone: Clone, launch: Launch) -> None:
     assert culprit.crossed == (RELEASE, "0.5.10")
 
 
-def test_without_tags_the_day_of_the_commit_tells_the_release(clone: Clone, launch: Launch) -> None:
+def test_without_tags_the_options_tell_the_release(clone: Clone, launch: Launch) -> None:
     clone.git("tag", "--delete", f"v{RELEASE}")
     good = clone.git("rev-parse", "HEAD")
     wanted = drop_eagle3(clone)
     culprit, _ = find(clone, launch, good)
     assert culprit.sha == wanted
+    assert culprit.comparison.before_verdict is not None
+    assert culprit.comparison.before_verdict.summary.startswith(f"SGLang {RELEASE} ")
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,6 @@ from specpreflight.changes.consequences import compare_reports
 from specpreflight.changes.releases import diff_facts, summarize_lists, touches
 from specpreflight.engines.base import Facts
 from specpreflight.engines.registry import find_engine
-from specpreflight.engines.sglang.installations import read_version
 from specpreflight.errors import InputError, UsageError
 from specpreflight.models.change import Change
 from specpreflight.models.comparison import Comparison, Culprit
@@ -157,11 +156,9 @@ def _tree(repository: Repository, commit: Commit) -> Iterator[Path]:
 
 
 def _version(repository: Repository, commit: Commit, package: Path) -> EngineVersion:
-    """Return the version of a tree: by its tag, by what it says of itself, else by its day."""
+    """Return the version of a tree: by the tag before it, else by what it says of itself."""
     found = identify_engine(f"sglang@{package}")
     tag = repository.nearest_tag(commit)
-    if tag is None and read_version(package) is None:
-        tag = f"main-{commit.date}"
     if tag is not None:
         with suppress(UsageError):
             found = replace(found, version=identify_engine(f"sglang@{tag}").version)

@@ -70,9 +70,8 @@ def identify_path(path: Path, determined_by: str | None = None) -> EngineVersion
             f"{path}: no SGLang found there",
             hint="give the folder of the package, site-packages, a checkout or an environment",
         )
-    stated = read_version(package)
     how = determined_by or f"the tree {path}"
-    nearest, note = _nearest_to_tree(stated)
+    nearest, note = _nearest_to_tree(package)
     return EngineVersion("sglang", nearest, f"{how}, {note}", str(package))
 
 
@@ -153,16 +152,22 @@ def _becomes(version: str, known: Sequence[str]) -> str | None:
     return next((final for final in known if release_key(final) == key), None)
 
 
-def _nearest_to_tree(stated: str | None) -> tuple[str, str]:
-    """Return the release nearest to what a tree says of itself, and a note for the report."""
+def _nearest_to_tree(package: Path) -> tuple[str, str]:
+    """Return the release nearest to a tree, and a note for the report."""
     known = releases()
+    stated = read_version(package)
     if stated is None or not VERSION.fullmatch(stated) or release_key(stated)[0] == ():
-        return known[-1], f"which states no version; {known[-1]} stands for what it does not answer"
+        from specpreflight.engines.sglang.tree_release import nearest_release
+
+        nearest = nearest_release(package)
+        if nearest is not None:
+            return nearest, f"which states no version; {nearest} is nearest by its options"
+        note = f"which states no version; {known[-1]} stands for what it does not answer"
+        return known[-1], note
     try:
-        nearest = _identify_number(stated, "").version
+        return _identify_number(stated, "").version, f"version {stated}"
     except UsageError:
-        nearest = known[0]
-    return nearest, f"version {stated}"
+        return known[0], f"version {stated}"
 
 
 def _is_path(text: str) -> bool:
