@@ -142,3 +142,6 @@ def test_what_cannot_be_read_on_one_host_hides_no_other(
     assert fixed.exit_code == 4
     assert f"fixed ssh://up{place}/config.json" in fixed.stderr
     assert json.loads((place / "config.json").read_text())["max_position_embeddings"] == 262144
+    undone = run("undo", f"ssh://{{down,up}}{place}")
+    assert undone.exit_code == 4
+    assert undone.stdout.startswith(f"restored ssh://up{place}/config.json")

@@ -7,13 +7,16 @@ import fcntl
 import os
 import signal
 import stat
+import struct
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 from fixing import FIXED, KIMI, kimi_plan
+from small_disk import SmallDisk, small_disk
 
 from specpreflight.documents import parse_document
 from specpreflight.errors import InputError
@@ -25,6 +28,8 @@ from specpreflight.fixes.apply import (
 )
 from specpreflight.fixes.plan import FilePlan
 from specpreflight.storage import LocalStorage
+
+__all__ = ["small_disk"]
 
 
 def leftovers(directory: Path) -> list[str]:
@@ -178,14 +183,79 @@ def test_read_only_file(draft: Path) -> None:
     assert leftovers(draft) == ["config.json"]
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root writes wherever it likes")
-def test_read_only_directory(draft: Path) -> None:
-    plans = kimi_plan(draft)
-    draft.chmod(0o555)
-    with pytest.raises(InputError, match="no permission to write"):
-        apply_plans(plans)
-    draft.chmod(0o755)
-    assert leftovers(draft) == ["config.json"]
+def test_read_only_directory() -> None:
+    """Root writes wherever it likes, so that the fix runs as nobody there."""
+    with tempfile.TemporaryDirectory() as place:
+        Path(place).chmod(0o755)
+        draft = Path(place) / "draft"
+        draft.mkdir()
+        (draft / "config.json").write_bytes(KIMI)
+        (draft / "config.json").chmod(0o666)
+        draft.chmod(0o555)
+        reading, writing = os.pipe()
+        child = os.fork()
+        if child == 0:
+            if os.geteuid() == 0:
+                os.setgid(65534)
+                os.setuid(65534)
+            try:
+                apply_plans(kimi_plan(draft))
+            except InputError as error:
+                os.write(writing, error.message.encode())
+            os._exit(0)
+        os.close(writing)
+        with os.fdopen(reading) as pipe:
+            assert pipe.read() == (
+                f"{draft}/config.json: not written: no permission to write in its directory"
+            )
+        os.waitpid(child, 0)
+        assert (draft / "config.json").read_bytes() == KIMI
+        assert leftovers(draft) == ["config.json"]
+        draft.chmod(0o755)
+
+
+def test_a_full_disk(small_disk: SmallDisk) -> None:
+    """A real one; what the fix has begun is gone, and the file is whole."""
+    draft = small_disk.path
+    (draft / "config.json").write_bytes(KIMI)
+    small_disk.fill()
+    with pytest.raises(InputError, match="no space left on the device") as caught:
+        apply_plans(kimi_plan(draft))
+    assert caught.value.exit_code == 4
+    assert (draft / "config.json").read_bytes() == KIMI
+    assert [path.name for path in draft.glob(".*.tmp")] == []
+    small_disk.make_room()
+    apply_plans(kimi_plan(draft))
+    assert (draft / "config.json").read_bytes() == FIXED
+
+
+def acl(*users: int) -> bytes:
+    """An access control list as Linux stores it: the owner and some users may read and write."""
+    entries = [(0x01, 6, -1), *((0x02, 6, user) for user in users), (0x04, 4, -1), (0x10, 6, -1),
+               (0x20, 4, -1)]  # fmt: skip
+    return struct.pack("<I", 2) + b"".join(
+        struct.pack("<HHI", tag, may, user & 0xFFFFFFFF) for tag, may, user in entries
+    )
+
+
+@pytest.mark.parametrize("has_list", [True, False])
+def test_the_access_control_list_is_kept(has_list: bool, draft: Path) -> None:
+    """The directory's default must not give anybody what the old file did not."""
+    name = "system.posix_acl_access"
+    try:
+        os.setxattr(draft, "system.posix_acl_default", acl(1234))
+        if has_list:
+            os.setxattr(draft / "config.json", name, acl(4321))
+    except (OSError, AttributeError):
+        pytest.skip("this file system has no access control lists")
+    apply_plans(kimi_plan(draft))
+    for path in (draft / "config.json", draft / ".specpreflight" / "0001-config.json"):
+        if has_list:
+            assert os.getxattr(path, name) == acl(4321)
+        else:
+            assert name not in os.listxattr(path)
+    record = draft / ".specpreflight" / "0001.json"
+    assert has_list or name not in os.listxattr(record)
 
 
 def test_link_inside_the_checkpoint_is_followed(draft: Path) -> None:
@@ -284,9 +354,19 @@ def test_interrupt_between_two_files(sync: bool, tmp_path: Path) -> None:
         apply_plans(plans, progress=interrupt, sync=sync)
     assert [applied.name for applied in caught.value.applied] == [plans[0].document.name]
     assert caught.value.untouched == tuple(plan.document.name for plan in plans[1:])
+    assert caught.value.failures == ()
     contents = [Path(plan.document.name).read_bytes() for plan in plans]
     assert contents == [FIXED, KIMI, KIMI]
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_what_failed_before_an_interrupt_is_told_too(tmp_path: Path) -> None:
+    plans = many(tmp_path, 3)
+    (tmp_path / "draft-0" / "config.json").chmod(0o444)
+    with pytest.raises(FixesInterrupted) as caught:
+        apply_plans(plans, progress=lambda _: signal.raise_signal(signal.SIGINT))
+    assert "read-only" in caught.value.failures[0].message
+    assert len(caught.value.applied) == len(caught.value.untouched) == 1
 
 
 def test_interrupt_in_the_middle_of_a_file_finishes_it(

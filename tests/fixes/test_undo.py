@@ -10,10 +10,12 @@ from fixing import FIXED, KIMI, finding, kimi_plan
 
 from specpreflight.documents import read_document
 from specpreflight.errors import InputError, UsageError
-from specpreflight.fixes.apply import apply_plans
+from specpreflight.fixes.apply import apply_change, apply_plans
+from specpreflight.fixes.place import find_write_place
 from specpreflight.fixes.plan import plan_fixes
 from specpreflight.fixes.undo import read_history, undo_last
 from specpreflight.models.finding import Edit
+from specpreflight.storage import LOCAL
 
 
 def states(directory: Path) -> list[tuple[str, str]]:
@@ -112,6 +114,15 @@ def test_a_record_that_leads_out_of_the_checkpoint_is_not_ours(file: object, dra
     record = draft / ".specpreflight" / "0001.json"
     record.write_text(json.dumps({**json.loads(record.read_text()), "file": file}))
     assert read_history(str(draft)) == ()
+
+
+def test_a_hidden_file_can_be_undone(tmp_path: Path) -> None:
+    script = tmp_path / ".start.sh"
+    script.write_bytes(b"old")
+    place = find_write_place(LOCAL, str(script), str(script))
+    apply_change(place, str(script), b"old", b"new", ["a-rule"])
+    undo_last(str(tmp_path), file=".start.sh")
+    assert script.read_bytes() == b"old"
 
 
 @pytest.mark.parametrize("data", [b"", b"{", b"[]", b"null", b"{}", b'{"number": 1}', b"\xff"])

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from fixing import FIXED, KIMI, finding
+from small_disk import SmallDisk, small_disk
 from ssh_server import SshServer
 
 from specpreflight.errors import InputError, UsageError
@@ -24,6 +25,8 @@ from specpreflight.sources.remote_checkpoint import read_remote_checkpoint
 from specpreflight.storage import close_connections, open_storage
 from specpreflight.storage.connections import open_file
 from specpreflight.storage.sftp import SftpStorage
+
+__all__ = ["small_disk"]
 
 
 @pytest.fixture
@@ -293,32 +296,16 @@ def test_a_read_only_server(start: Callable[..., SshServer], draft: Path) -> Non
     assert names(draft) == ["config.json"]
 
 
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 256 KiB, as far as this user may mount one."""
-    place = tmp_path / "disk"
-    place.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(place)]
-    if subprocess.run(mount, capture_output=True, check=False).returncode:
-        pytest.skip("needs the right to mount a small file system")
-    yield place
-    subprocess.run(["umount", str(place)], check=True)
-
-
-def test_a_full_disk(server: SshServer, small_disk: Path) -> None:
-    (small_disk / "config.json").write_bytes(KIMI)
-    with (small_disk / "full").open("wb", buffering=0) as full:
-        try:
-            while True:
-                full.write(b"\0" * 4096)
-        except OSError:
-            pass
+def test_a_full_disk(server: SshServer, small_disk: SmallDisk) -> None:
+    config = small_disk.path / "config.json"
+    config.write_bytes(KIMI)
+    small_disk.fill()
     with pytest.raises(InputError, match="no space left on the device"):
-        fix(server.url(small_disk))
-    assert (small_disk / "config.json").read_bytes() == KIMI
-    (small_disk / "full").unlink()
-    fix(server.url(small_disk))
-    assert (small_disk / "config.json").read_bytes() == FIXED
+        fix(server.url(small_disk.path))
+    assert config.read_bytes() == KIMI
+    small_disk.make_room()
+    fix(server.url(small_disk.path))
+    assert config.read_bytes() == FIXED
 
 
 @pytest.mark.parametrize(

@@ -172,6 +172,8 @@ def write_plans(
             report_error(failure)
         return Written(frozenset(one.name for one in incomplete.applied), InputError.exit_code)
     except FixesInterrupted as interrupted:
+        for failure in interrupted.failures:
+            report_error(failure)
         for name in interrupted.untouched:
             click.echo(f"not fixed: {name}", err=True)
         return Written(frozenset(one.name for one in interrupted.applied), INTERRUPTED)

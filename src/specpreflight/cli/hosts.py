@@ -45,6 +45,11 @@ def paths_on_hosts(paths: Sequence[str], hosts: Sequence[str]) -> list[tuple[str
     ]
 
 
+def each_host(paths: Sequence[str]) -> tuple[str, ...]:
+    """Return paths with a URL for each host of a list in braces."""
+    return tuple(one for path in paths for one in _expand(path))
+
+
 def load_on_hosts(options: Options) -> tuple[list[Launch], int]:
     """Read the launch on each host, and return what was read with the exit code so far.
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from specpreflight.cli.hosts import each_host
 from specpreflight.cli.remote import reach_hosts
 from specpreflight.errors import InputError, SpecpreflightError
 
@@ -25,6 +26,7 @@ def undo(ctx: click.Context, paths: tuple[str, ...], force: bool, accept_new: bo
     The bytes that are there now are kept in its journal too, and an earlier fix is undone by
     calling it again. `specpreflight history` lists what was done.
     """
+    paths = each_host(paths)
     reach_hosts(ctx, paths, accept_new=accept_new)
     ctx.exit(run_undo(paths, force=force))
 

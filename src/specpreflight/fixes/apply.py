@@ -50,12 +50,22 @@ class FixesIncomplete(InputError):
 
 
 class FixesInterrupted(KeyboardInterrupt):
-    """Ctrl-C between two files: `applied` were written whole, `untouched` not at all."""
+    """Ctrl-C between two files.
 
-    def __init__(self, applied: Sequence[Applied], untouched: Sequence[str]) -> None:
+    `applied` were written whole, `untouched` not at all; `failures` are the errors of those that
+    could not be written before it came.
+    """
+
+    def __init__(
+        self,
+        applied: Sequence[Applied],
+        untouched: Sequence[str],
+        failures: Sequence[InputError] = (),
+    ) -> None:
         super().__init__()
         self.applied = tuple(applied)
         self.untouched = tuple(untouched)
+        self.failures = tuple(failures)
 
 
 def apply_plans(
@@ -92,7 +102,7 @@ def apply_plans(
                     progress(applied[-1])
     done = len(applied) + len(failures)
     if done < len(plans):
-        raise FixesInterrupted(applied, [plan.document.name for plan in plans[done:]])
+        raise FixesInterrupted(applied, [plan.document.name for plan in plans[done:]], failures)
     if failures:
         raise FixesIncomplete(applied, failures)
     return tuple(applied)

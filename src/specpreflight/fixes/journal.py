@@ -155,5 +155,6 @@ def _parse(data: bytes) -> Record | None:
         )
     except (ValueError, TypeError, AttributeError):
         return None
-    is_bare = isinstance(record.file, str) and "/" not in record.file and record.file[:1] != "."
+    is_bare = isinstance(record.file, str) and "/" not in record.file
+    is_bare = is_bare and record.file not in {"", ".", ".."}
     return record if is_bare and isinstance(record.number, int) else None

@@ -131,6 +131,9 @@ class UnsyncedStorage(LocalStorage):
 
 LOCAL = LocalStorage()
 
+#: Where Linux keeps a file's access control list.
+_ACL = "system.posix_acl_access"
+
 
 def _copy_attributes(like: str, descriptor: int) -> tuple[str, ...]:
     """Give an open file the owner, mode and extended attributes (ACLs among them) of another."""
@@ -141,16 +144,19 @@ def _copy_attributes(like: str, descriptor: int) -> tuple[str, ...]:
             os.fchown(descriptor, wanted.st_uid, wanted.st_gid)
         except PermissionError:
             notes.append(f"the owner changed from {wanted.st_uid}:{wanted.st_gid} to this user")
+    kept = _extended_attributes(like)
     notes += [
         f"the extended attribute {name} could not be kept"
-        for name in _extended_attributes(like)
+        for name in kept
         if not _copy_extended_attribute(like, descriptor, name)
     ]
+    if _ACL not in kept and _ACL in _extended_attributes(descriptor):
+        os.removexattr(descriptor, _ACL)  # from the directory's default; the old file had none
     os.fchmod(descriptor, stat.S_IMODE(wanted.st_mode))
     return tuple(notes)
 
 
-def _extended_attributes(path: str) -> list[str]:
+def _extended_attributes(path: str | int) -> list[str]:
     if not hasattr(os, "listxattr"):  # macOS and Windows
         return []
     try:
