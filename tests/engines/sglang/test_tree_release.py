@@ -9,6 +9,7 @@ from engine_trees import ARGPARSE_STYLE, write_tree
 from release_tree import ARGUMENTS, release_files
 
 from specpreflight.api import identify_engine
+from specpreflight.changes.versions import compare_versions
 from specpreflight.engines.sglang.tree_release import nearest_release
 
 
@@ -37,3 +38,14 @@ def test_a_tree_that_is_like_none(tmp_path: Path) -> None:
     tree = write_tree(tmp_path, ARGPARSE_STYLE)
     assert nearest_release(tree.root) is None
     assert identify_engine(f"sglang@{tmp_path}").version == "0.5.23"
+
+
+def test_what_a_tree_does_not_answer_is_known_as_of_its_release(tmp_path: Path) -> None:
+    """A variable that it does not read keeps what the release makes of text that is no number."""
+    files = {**release_files("0.5.9"), "version.py": '__version__ = "0.5.9"\n'}
+    files["srt/reader.py"] = 'import os\nX = int(os.getenv("SGLANG_OF_ITS_OWN", "1"))\n'
+    write_tree(tmp_path, files)
+    found = compare_versions(identify_engine("sglang@0.5.9"), identify_engine(f"sglang@{tmp_path}"))
+    changed = {change.name.partition(" ")[0] for change in found.changes}
+    assert "SGLANG_OF_ITS_OWN" in changed
+    assert "SGLANG_DETOKENIZER_MAX_STATES" not in changed

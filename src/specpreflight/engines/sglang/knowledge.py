@@ -180,8 +180,7 @@ class _Variables(Mapping[str, EnvironmentVariable]):
         if not about or name.startswith("@"):
             raise KeyError(name)
         known = {key: from_json(value) for key, value in about.items()}
-        shared = f"@{about['kind']}" + (" read directly" if "source" in about else "")
-        for key, value in self._source.entry("environment", shared).items():
+        for key, value in self._source.entry("environment", _shared(about)).items():
             known.setdefault(key, from_json(value))
         known.setdefault("source", "srt/environ.py")
         return EnvironmentVariable(name, **known)
@@ -192,6 +191,20 @@ class _Variables(Mapping[str, EnvironmentVariable]):
 
     def __len__(self) -> int:
         return sum(1 for _ in self)
+
+
+def _shared(about: Mapping[str, Any]) -> str:
+    """Return the name of the entry that holds what variables of one kind have in common."""
+    return f"@{about['kind']}" + (" read directly" if "source" in about else "")
+
+
+def _spelled_out(table: Mapping[str, Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+    """Return the variables, each with what it has in common with others of its table."""
+    return {
+        name: {**table.get(_shared(about), {}), **about}
+        for name, about in table.items()
+        if not name.startswith("@")
+    }
 
 
 def _in_order(table: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
@@ -231,11 +244,11 @@ class _Tree:
     def table(self, name: str) -> Mapping[str, Mapping[str, Any]]:
         """Return a table of the tree; of probes and variables, also those it did not answer."""
         if name not in self._merged:
-            own = self._facts.get(name, {})
-            if name in ("probes", "environment"):
-                self._merged[name] = {**self._nearest.table(name), **own}
-            else:
-                self._merged[name] = own or self._nearest.table(name)
+            own, nearest = self._facts.get(name, {}), self._nearest.table(name)
+            if name == "environment":
+                nearest = _spelled_out(nearest)
+            partial = name in ("probes", "environment")
+            self._merged[name] = {**nearest, **own} if partial else own or nearest
         return self._merged[name]
 
     def entry(self, name: str, entry: str) -> Mapping[str, Any]:
