@@ -139,6 +139,7 @@ READINGS: Mapping[int, Reading] = {
         "0.5.12.post1",
         fixed="0.5.13",
         draft={"eagle_config": {"eagle_aux_hidden_state_layer_ids": [2, 30, 58]}},
+        outcomes=frozenset({"starts"}),
     ),
     18: Reading("aux-layers-out-of-range", "0.5.16", fixed="0.5.17"),
     23: Reading("hidden-size-differs", "0.4.6.post5", target={"quantization_config": FP8}),

@@ -52,7 +52,7 @@ def test_it_crashes_at_the_drafts_config(run: Callable[..., Any], kimi: Path) ->
         assert f'"max_position_embeddings": {length}' in text[places[length] - 1]
     assert "greater than the derived context_length (131072)" in finding["engine_message"]
     kinds = [remedy["kind"] for remedy in finding["remedies"]]
-    assert kinds == ["edit", "flag", "environment"]
+    assert kinds == ["edit", "flag", "environment", "flag"]
 
 
 def test_the_variable_lets_it_start_and_the_engine_overrides(

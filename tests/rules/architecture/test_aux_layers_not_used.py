@@ -39,7 +39,7 @@ def test_without_graphs_there_is_nothing_to_say(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("version", "ids", "expected"),
     [
-        ("0.5.12.post1", [2, 16, 29], ["degrades"]),
+        ("0.5.12.post1", [2, 16, 29], ["starts"]),
         ("0.5.12.post1", [1, 15, 28], []),
         ("0.5.13", [2, 16, 29], []),
     ],

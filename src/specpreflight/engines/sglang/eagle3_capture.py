@@ -116,7 +116,7 @@ def _shifted_ids(pair: Pair) -> Iterator[Event]:
         return
     yield Event(
         "eagle3.ids-shifted",
-        Outcome.DEGRADES,
+        Outcome.STARTS,
         Stage.SERVING,
         f"layer ids that start with {given[0]} count inputs; this release captures one layer later",
         source="models/deepseek_v2.py:DeepseekV2ForCausalLM.set_eagle3_layers_to_capture",

@@ -25,7 +25,7 @@ Nothing is edited: the ids are what the draft was trained on.
 
 ## How sure
 The order of the calls is proven; how much acceptance it costs is inferred. Shifted ids cost about a
-tenth of the acceptance length (sglang#25454).
+tenth of a token of acceptance length (sglang#25454), which is why they are a note.
 
 ## References
 SGLang `srt/model_executor/cuda_graph_runner.py`, `model_runner.py`,
@@ -42,6 +42,7 @@ RULE = rule_of_events(
     summary="the draft names its auxiliary layers, and this release captures others",
     since="0.1.0",
     topics=("eagle3.graphs-default-layers", "eagle3.ids-shifted"),
+    notes=True,
     remedies={
         "eagle3.ids-shifted": (Remedy.manual("use SGLang 0.5.13 or later"),),
         "eagle3.graphs-default-layers": (

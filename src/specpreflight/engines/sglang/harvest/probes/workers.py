@@ -156,7 +156,8 @@ def mla_norm_keys(tree: SourceTree) -> Answer | None:
 def _keys_read(tree: SourceTree, file: str) -> Answer | None:
     module = tree.at(file)
     if module is None:
-        return None
+        # A release without the class: nothing is read.
+        return Answer((), file) if tree.files("srt/models/*.py") else None
     asked = {
         str(key.value)
         for name in ("getattr", "get", "hasattr")
