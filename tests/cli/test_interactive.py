@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import io
+import json
+import os
+import pty
+import shutil
+import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from fixing import finding
@@ -12,6 +18,12 @@ from specpreflight.cli.interactive import Chooser, ask_on_terminal, terminal_cho
 from specpreflight.errors import UsageError
 from specpreflight.models.finding import MISSING, Edit
 
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "kimi-k2.5-eagle3"
+FLAGS = (
+    *("--speculative-algorithm", "EAGLE3", "--speculative-num-steps", "3"),
+    *("--speculative-eagle-topk", "1", "--speculative-num-draft-tokens", "4"),
+    "--trust-remote-code",
+)
 FINDINGS = [
     finding(Edit("config.json", f"/{key}", 1, MISSING), rule=f"rule-{key}") for key in "abcd"
 ]
@@ -81,3 +93,59 @@ def test_nobody_to_ask(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.StringIO())
     with pytest.raises(UsageError, match="needs a terminal"):
         terminal_chooser(("safe",))
+
+
+class Typist:
+    """Runs a check in a real process on a real terminal, and types when it is asked."""
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+
+    def answer(self, *answers: str) -> tuple[int, str, str]:
+        """Return the exit code, what was asked on the terminal, and stdout."""
+        terminal, its_end = pty.openpty()
+        with (self.place / "stdout").open("wb") as stdout:
+            process = subprocess.Popen(
+                [
+                    *(sys.executable, "-m", "specpreflight", "check", "target", "draft"),
+                    *("--engine", "sglang@0.5.11", "--no-env", "--format", "json"),
+                    *("--fix", "--interactive", "--", *FLAGS),
+                ],
+                cwd=self.place,
+                stdin=its_end,
+                stdout=stdout,
+                stderr=its_end,
+            )
+        os.close(its_end)
+        left, shown, prompts = list(answers), b"", 0
+        while True:
+            try:
+                piece = os.read(terminal, 65536)
+            except OSError:  # Linux says so when the other end is closed
+                break
+            shown += piece
+            if shown.count(b"[q]uit: ") > prompts:
+                prompts += 1
+                os.write(terminal, (left.pop(0) + "\n").encode())
+        os.close(terminal)
+        assert left == []
+        return process.wait(), shown.decode(), (self.place / "stdout").read_text()
+
+
+@pytest.fixture
+def typist(tmp_path: Path) -> Typist:
+    for name in ("target", "draft"):
+        shutil.copytree(EXAMPLE / name, tmp_path / name)
+    return Typist(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("answers", "code", "length"), [(["y"], 0, 262144), (["what?", "n"], 1, 131072)]
+)
+def test_on_a_real_terminal(answers: list[str], code: int, length: int, typist: Typist) -> None:
+    ended, asked, stdout = typist.answer(*answers)
+    assert "draft-context-shorter: " in asked
+    assert "draft/config.json /max_position_embeddings: 131072 -> 262144" in asked
+    config = json.loads((typist.place / "draft" / "config.json").read_text())
+    assert (ended, config["max_position_embeddings"]) == (code, length)
+    assert json.loads(stdout)["verdict"]["outcome"] == ("starts" if code == 0 else "crashes")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from specpreflight.cli.hosts import each_host
 from specpreflight.cli.remote import reach_hosts
 
 if TYPE_CHECKING:
@@ -25,13 +26,16 @@ def history(ctx: click.Context, path: str, form: str, accept_new: bool) -> None:
     from specpreflight.cli.undo import find_checkpoint
     from specpreflight.fixes.undo import read_history
 
-    reach_hosts(ctx, [path], accept_new=accept_new)
-    storage, directory, _ = find_checkpoint(path)
-    entries = read_history(directory, storage)
-    if form == "json":
-        click.echo(json.dumps([{**asdict(one.record), "state": one.state} for one in entries]))
-    else:
-        click.echo(render_history(path, entries))
+    paths = each_host([path])
+    reach_hosts(ctx, paths, accept_new=accept_new)
+    for one in paths:
+        storage, directory, _ = find_checkpoint(one)
+        entries = read_history(directory, storage)
+        if form == "json":
+            records = [{**asdict(entry.record), "state": entry.state} for entry in entries]
+            click.echo(json.dumps(records))
+        else:
+            click.echo(render_history(one, entries))
 
 
 def render_history(name: str, entries: Sequence[Entry]) -> str:
