@@ -108,13 +108,18 @@ SECRET = "pLanted-5ecret"
 def secret_launch(folder: Path) -> Launch:
     """Return a launch that has a secret in every place where people put them."""
     write_checkpoint(folder / "target", {**LLAMA, "note": f"https://me:{SECRET}1@h/x"})
-    write_checkpoint(folder / "draft", LLAMA_EAGLE3)
+    write_checkpoint(
+        folder / "draft", {**LLAMA_EAGLE3, "eos_token": "</s>", "hub": {"hf_token": f"{SECRET}14"}}
+    )
+    url = f"s3://k:{SECRET}10@b/x?sig={SECRET}11"
+    loader = json.dumps({"url": url, "s3": {"key": f"{SECRET}15"}})
     environment = read_environment(
         {
             "HF_TOKEN": f"hf_{SECRET}2",
             "MY_PASSWORD": f"{SECRET}3",
             "SGLANG_HOST": f"https://me:{SECRET}4@host/",
             "VLLM_URL": f"http://h/?a=1&api_key={SECRET}5&b=2",
+            "SGLANG_MY_TOKEN": "77",
             "SGLANG_HEADER": f"Authorization: Bearer {SECRET}6",
             "OPENAI_API_KEY": "short",
         },
@@ -127,7 +132,7 @@ def secret_launch(folder: Path) -> Launch:
         engine="sglang@0.5.11",
         words=(
             "--api-key", f"{SECRET}8", f"--admin-api-key={SECRET}9",
-            "--model-loader-extra-config", f'{{"url": "s3://k:{SECRET}10@b/x?sig={SECRET}11"}}',
+            "--model-loader-extra-config", loader,
             "--served-model-name", f"{SECRET}3", "--unknown-token", f"{SECRET}12",
             "--speculative-token-map", f"https://me:{SECRET}13@h/map.pt",
             "--chat-template", "short",
@@ -145,6 +150,9 @@ def test_no_secret_is_in_the_file(tmp_path: Path) -> None:
     assert lock["report"]["inputs"]["environment"]["SGLANG_HOST"] == "https://<redacted>@host/"
     assert "UNRELATED" not in lock["report"]["inputs"]["environment"]
     assert lock["argv"][lock["argv"].index("--chat-template") + 1] == "<redacted>"
+    assert lock["draft"]["config"]["eos_token"] == "</s>"
+    shown = [one["value"] for find in lock["report"]["findings"] for one in find["values"]]
+    assert "77" not in shown
 
 
 def test_variables_of_other_programs_are_left_out(tmp_path: Path) -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, Final
 
 from specpreflight import __version__
 from specpreflight.api import RELEVANT_PREFIXES
@@ -16,10 +17,20 @@ from specpreflight.models.checkpoint import Checkpoint
 from specpreflight.models.launch import EngineVersion, Launch
 from specpreflight.models.lock import FORMAT_VERSION, EngineSource, Lock, LockedCheckpoint
 from specpreflight.models.report import Report
-from specpreflight.models.secrets import name_words, redact_words, scrub, secret_texts
+from specpreflight.models.secrets import (
+    name_words,
+    named_values,
+    redact,
+    redact_words,
+    scrub,
+    secret_texts,
+)
 from specpreflight.reports.json import plain_data
 from specpreflight.sources.file_hashes import hash_bytes, hash_checkpoint, hash_tree
 from specpreflight.sources.libraries import find_libraries
+
+#: Keys of a config that end with `_token` and are secrets.
+_TOKENS: Final = frozenset({"hf_token", "auth_token", "access_token", "api_token"})
 
 
 def capture(launch: Launch, report: Report, *, beside: Path | None = None) -> Lock:
@@ -32,7 +43,7 @@ def capture(launch: Launch, report: Report, *, beside: Path | None = None) -> Lo
     """
     variables = [(name, known.value) for name, known in launch.environment.items()]
     values = [(name, value) for name, value in name_words(launch.argv) if name != value]
-    secrets = secret_texts([*variables, *values])
+    secrets = secret_texts([*variables, *values, *_config_values(launch)])
     return Lock(
         format_version=FORMAT_VERSION,
         written_by=f"specpreflight {__version__}",
@@ -43,6 +54,15 @@ def capture(launch: Launch, report: Report, *, beside: Path | None = None) -> Lo
         draft=_checkpoint(launch.draft, secrets),
         report=_without_secrets(_with_relevant_variables(report), secrets),
     )
+
+
+def _config_values(launch: Launch) -> Iterator[tuple[str, Any]]:
+    """Yield what configs name; `eos_token` and its kin are texts, not secrets."""
+    for checkpoint in (launch.target, launch.draft):
+        if checkpoint is not None:
+            for name, value in named_values(checkpoint.config.root):
+                if not name.endswith("_token") or name in _TOKENS:
+                    yield name, value
 
 
 def is_relevant(name: str, known: Iterable[str] = ()) -> bool:
@@ -100,4 +120,8 @@ def _without_secrets(report: Report, secrets: Iterable[str]) -> Report:
     """Return the report as it comes back from a file, with every text scrubbed."""
     from specpreflight.models.schema import report_of
 
-    return report_of(scrub(plain_data(report), secrets))
+    data = scrub(plain_data(report), secrets)
+    for finding in data["findings"]:
+        for value in finding["values"]:
+            value["value"] = redact(value["label"], value["value"])
+    return report_of(data)

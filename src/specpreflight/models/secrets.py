@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 REDACTED = "<redacted>"
@@ -109,10 +111,27 @@ def scrub(data: Any, secrets: Iterable[str] = ()) -> Any:
     return data
 
 
+def named_values(data: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield each value of nested JSON data with the key that it stands under."""
+    if isinstance(data, Mapping):
+        for key, value in data.items():
+            yield from named_values(value, str(key))
+    elif isinstance(data, list | tuple):
+        for value in data:
+            yield from named_values(value, name)
+    else:
+        yield name, data
+
+
 def _secrets_in(name: str, text: str) -> Iterator[str]:
-    """Yield what is secret in one value: all of it, or the password that its URL carries."""
+    """Yield what is secret in one value: all of it, what its JSON names, a password of its URL."""
     if redact(name, text) == REDACTED:
         yield text
+    if text.lstrip().startswith("{"):
+        with suppress(ValueError, RecursionError):
+            for key, value in named_values(json.loads(text)):
+                if isinstance(value, str) and redact(key, value) == REDACTED:
+                    yield value
     for shape in _SHAPES:
         for match in shape.finditer(text):
             yield match[0].rpartition("=" if shape.groups else ":")[2]
