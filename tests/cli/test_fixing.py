@@ -10,6 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hub_server import COMMIT, HubServer, hub
+
+__all__ = ["hub"]
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "kimi-k2.5-eagle3"
 FLAGS = [
@@ -19,6 +22,21 @@ FLAGS = [
     *("--speculative-num-draft-tokens", "4"),
     "--trust-remote-code",
 ]
+#: The same launch, with the algorithm of another kind of draft, in four kinds of file.
+LAUNCH = (
+    "python3 -m sglang.launch_server --model-path target --speculative-draft-model-path draft "
+    "--speculative-algorithm EAGLE --speculative-num-steps 3 --speculative-eagle-topk 1 "
+    "--speculative-num-draft-tokens 4"
+)
+LAUNCH_FILES = {
+    "launch.sh": f"#!/bin/sh\n# serve\n{LAUNCH}\n",
+    "compose.yaml": "services:\n  llm:\n    image: lmsysorg/sglang:v0.5.11 # pinned\n"
+    f"    command: >-\n      {LAUNCH}\n",
+    "sglang.service": f"[Service]\n# keep\nExecStart=/usr/bin/{LAUNCH}\n",
+    "pod.yaml": "kind: Pod\napiVersion: v1\nmetadata: {name: llm}\nspec:\n  containers:\n"
+    "    - name: sglang # one\n      image: lmsysorg/sglang:v0.5.11\n      args:\n"
+    + "".join(f'        - "{word}"\n' for word in LAUNCH.split()),
+}
 OPTIONS = ("--engine", "sglang@0.5.11", "--no-env")
 
 
@@ -77,3 +95,45 @@ def test_a_fixed_copy_leaves_the_draft_alone(run: Callable[..., Any], pair: Path
     assert copied.stderr == "fixed copy: new/config.json\n"
     assert context_length(pair / "draft") == 131072
     assert context_length(pair / "new") == 262144
+
+
+@pytest.mark.parametrize("name", LAUNCH_FILES)
+def test_a_flag_goes_into_the_launch_file(name: str, run: Callable[..., Any], pair: Path) -> None:
+    draft = pair / "draft" / "config.json"
+    draft.write_text(draft.read_text().replace("131072", "262144"))
+    file = pair / name
+    file.write_text(LAUNCH_FILES[name])
+    told = run("check", name, *OPTIONS, "--fix")
+    assert told.code == 1
+    assert told.stderr == "to add to the launch:\n  --speculative-algorithm EAGLE3\n"
+    assert file.read_text() == LAUNCH_FILES[name]
+    fixed = run("check", name, *OPTIONS, "--fix", "--launch-file", name)
+    assert fixed.code == 0, fixed.stdout
+    assert fixed.stderr == (
+        f"fixed {name} (algorithm-draft-mismatch); `specpreflight undo {name}` takes it back\n"
+    )
+    assert file.read_text() == LAUNCH_FILES[name].replace("EAGLE", "EAGLE3")
+    assert run("undo", name).code == 0
+    assert file.read_text() == LAUNCH_FILES[name]
+
+
+def test_a_draft_of_the_hub_gets_a_pull_request(
+    run: Callable[..., Any], pair: Path, hub: HubServer
+) -> None:
+    original = (EXAMPLE / "draft" / "config.json").read_bytes()
+    hub.files = {"config.json": original}
+    words = ("check", "target", "lab/draft", "--online", *OPTIONS, "--fix")
+    refused = run(*words, "--", *FLAGS)
+    assert refused.code == 4
+    assert "it belongs to the Hub's cache, whose files revisions share" in refused.stderr
+    ran = run(*words, "--hub-pr", "--", *FLAGS)
+    assert ran.code == 1  # the repository is as it was until somebody merges
+    assert ran.stderr == f"opened {hub.url}/lab/draft/discussions/7 (draft-context-shorter)\n"
+    header, files = hub.committed()
+    assert files == {"config.json": original.replace(b"131072", b"262144")}
+    assert header["parentCommit"] == COMMIT
+    assert "draft-context-shorter" in header["description"]
+    hub.refuse["commit"] = 429, ""
+    busy = run(*words, "--hub-pr", "--", *FLAGS)
+    assert busy.code == 4
+    assert busy.stderr.startswith("specpreflight: lab/draft: no pull request was opened: too many")

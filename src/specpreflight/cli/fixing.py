@@ -220,7 +220,10 @@ def propose(plans: Sequence[FilePlan], reports: Sequence[Report]) -> None:
 
 def say_fixed(applied: Applied) -> None:
     """Say on stderr which file was fixed, and what the user should know of it."""
+    from shlex import quote
+
     rules = ", ".join(applied.rules)
-    click.echo(f"fixed {applied.name} ({rules}); `specpreflight undo` takes it back", err=True)
+    back = f"specpreflight undo {quote(applied.name)}"
+    click.echo(f"fixed {applied.name} ({rules}); `{back}` takes it back", err=True)
     for note in applied.notes:
         click.echo(f"  {note}", err=True)
