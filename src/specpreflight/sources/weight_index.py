@@ -192,7 +192,10 @@ class WeightFolder:
                 f"`{self._pickles[0]}` is a pickle, whose tensors can't be seen without running it"
             )
         if self._format == "gguf":
-            return "the weights are GGUF, which is not read"
+            from specpreflight.sources.gguf_header import describe_gguf
+
+            name = next(n for n in self._names if n.endswith(".gguf"))
+            return f"`{name}` is {describe_gguf(self.directory / name)}, which is not read further"
         return "the directory holds no weight files"
 
     @cached_property

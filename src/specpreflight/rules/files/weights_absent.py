@@ -6,13 +6,14 @@ That target and draft hold safetensors or PyTorch weights; if not, whether a fol
 
 ## What the engine does
 SGLang looks for `*.safetensors`, then `*.bin` (and `*.pt`) in the directory itself, and stops with
-`Cannot find any model weights with …`; for the draft that is after the target was loaded.
+`Cannot find any model weights with …`; for the draft that is after the target was loaded. A GGUF
+file is loaded only by its own path, never out of its directory.
 
 ## Example
 `--speculative-draft-model-path ./outputs`, where the checkpoint is in `./outputs/epoch_9`.
 
 ## Fix
-Give the folder that holds the weights.
+Give the folder that holds the weights, or the GGUF file itself.
 
 ## Fix safety
 Nothing is edited.
@@ -33,6 +34,7 @@ from specpreflight.models.finding import Finding, Origin, Outcome, Remedy, Stage
 from specpreflight.models.folder import folder_of
 from specpreflight.models.launch import Launch
 from specpreflight.models.resolved import Resolved
+from specpreflight.models.weights import why_unseen
 from specpreflight.rules.rule import Rule
 
 _WEIGHTS = (".safetensors", ".bin", ".pt", ".pth", ".gguf")
@@ -44,7 +46,10 @@ def check(launch: Launch, resolved: Resolved) -> Iterator[Finding]:
         if checkpoint is None or checkpoint.problem is not None:
             continue
         entries = folder_of(checkpoint)
-        if any(entry.name.endswith(_WEIGHTS) for entry in entries):
+        names = [entry.name for entry in entries if entry.name.endswith(_WEIGHTS)]
+        if names and all(name.endswith(".gguf") for name in names):
+            yield _only_gguf(checkpoint, names[0])
+        if names:
             continue
         nested = [entry.name for entry in entries if entry.checkpoint]
         if nested:
@@ -61,6 +66,20 @@ def _finding(checkpoint: Checkpoint, nested: list[str]) -> Finding:
         engine_message=f"Cannot find any model weights with `{checkpoint.given}`",
         values=(Value("inside", nested[0], Origin("file", path=inside)),),
         remedies=(Remedy(f"give {inside}", "manual", "placeholder"),),
+    )
+
+
+def _only_gguf(checkpoint: Checkpoint, name: str) -> Finding:
+    path = f"{checkpoint.given.rstrip('/')}/{name}"
+    return Finding(
+        RULE.name,
+        Outcome.CRASHES,
+        f"the {checkpoint.role}'s directory has GGUF weights only, which engines take by file",
+        stage=Stage.WEIGHTS,
+        detail=f"{why_unseen(checkpoint) or ''}.",
+        engine_message=f"Cannot find any model weights with `{checkpoint.given}`",
+        values=(Value("weights", name, Origin("file", path=path)),),
+        remedies=(Remedy(f"give {path}", "manual", "unsafe"),),
     )
 
 
