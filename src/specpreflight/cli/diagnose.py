@@ -134,7 +134,10 @@ def read_diagnosis(log: str) -> Diagnosis:
     from specpreflight.engines.logs.diagnose import diagnose as judge
     from specpreflight.sources.log_reader import read_blocks, unwrap
 
-    return _of_an_engine(judge(read_blocks(log), unwrap), log)
+    def tell(text: str) -> None:
+        click.echo(f"specpreflight: {text}", err=True)
+
+    return _of_an_engine(judge(read_blocks(log, tell), unwrap), log)
 
 
 def follow_diagnosis(log: str) -> Diagnosis:

@@ -11,7 +11,7 @@ import re
 import sys
 import zlib
 from codecs import getincrementaldecoder
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from itertools import chain
 from pathlib import Path
@@ -19,6 +19,7 @@ from typing import IO, Final
 
 from specpreflight.errors import InputError
 
+_CUT: Final = "the gzip file is cut; read as far as it goes"
 BLOCK: Final = 1 << 18
 #: A line is kept up to here; the longest that an engine writes are some 100 KiB.
 LONGEST_LINE: Final = 1 << 20
@@ -46,8 +47,16 @@ _WRAPPER: Final = re.compile(
 )
 
 
-def read_blocks(path: str) -> Iterator[bytes]:
+def _nobody(_: str) -> None:
+    return
+
+
+def read_blocks(path: str, tell: Callable[[str], None] = _nobody) -> Iterator[bytes]:
     """Yield a log's bytes in blocks that end with a line; `-` is the standard input.
+
+    Args:
+        path: the log.
+        tell: is told of what could only be read in part.
 
     Raises:
         InputError: the file is missing, unreadable, empty, or no text.
@@ -55,7 +64,7 @@ def read_blocks(path: str) -> Iterator[bytes]:
     name = "the standard input" if path == "-" else path
     try:
         with nullcontext(sys.stdin.buffer) if path == "-" else _open(path) as stream:
-            yield from _whole_lines(_chunks(stream), name)
+            yield from _whole_lines(_chunks(stream, lambda: tell(f"{name}: {_CUT}")), name)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise InputError(f"{name}: cannot be read: {reason}") from None
@@ -87,7 +96,7 @@ def unwrap(line: bytes) -> tuple[str | None, str]:
     return time, text
 
 
-def _chunks(stream: IO[bytes]) -> Iterator[bytes]:
+def _chunks(stream: IO[bytes], tell_cut: Callable[[], None]) -> Iterator[bytes]:
     chunk = stream.read(BLOCK)
     if not chunk.startswith(b"\x1f\x8b"):
         while chunk:
@@ -101,13 +110,15 @@ def _chunks(stream: IO[bytes]) -> Iterator[bytes]:
         if inflate.eof and chunk:
             inflate = zlib.decompressobj(wbits=31)
         chunk = chunk or stream.read(BLOCK)
+    if not inflate.eof:
+        tell_cut()
 
 
 def _whole_lines(chunks: Iterator[bytes], name: str) -> Iterator[bytes]:
     first = next(chunks, b"")
     if not first.strip():
         raise InputError(f"{name}: is empty", hint="give the file that the server's output went to")
-    encoding = _BYTE_ORDER_MARKS.get(first[:2])
+    encoding = _BYTE_ORDER_MARKS.get(first[:2]) or _encoding_without_mark(first)
     if encoding is None and b"\0" in first[:4096]:
         raise InputError(f"{name}: is no text", hint="give the server's log, or pipe it to `-`")
     decode = getincrementaldecoder(encoding or "utf-8")("replace").decode
@@ -123,6 +134,15 @@ def _whole_lines(chunks: Iterator[bytes], name: str) -> Iterator[bytes]:
             rest = (rest + tail)[:LONGEST_LINE]
     if rest:
         yield rejoin(rest + b"\n")
+
+
+def _encoding_without_mark(first: bytes) -> str | None:
+    """Return UTF-16 where every other byte of ASCII text is zero."""
+    for encoding, start in (("utf-16-le", 1), ("utf-16-be", 0)):
+        others = first[start:512:2]
+        if len(others) > 8 and others.count(0) > 0.9 * len(others):
+            return encoding
+    return None
 
 
 class _Docker:
