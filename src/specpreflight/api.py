@@ -30,7 +30,7 @@ from specpreflight.models.report import EngineUsed, Inputs, Report, Summary, Ver
 from specpreflight.models.resolved import Resolved
 from specpreflight.models.secrets import redact
 from specpreflight.models.weights import why_unseen
-from specpreflight.rules.registry import rules_for
+from specpreflight.rules.registry import rules_for, undecided
 from specpreflight.rules.rule import Rule
 from specpreflight.sources.checkpoint import read_checkpoint
 from specpreflight.sources.hub_cache import find_snapshot
@@ -150,7 +150,7 @@ def check(launch: Launch, *, policy: Policy | None = None) -> Report:
     launch = _read_environment(launch)
     resolved = find_engine(launch.engine.name).resolve(launch)
     findings: list[Finding] = []
-    skipped: list[Skipped] = []
+    skipped = list(undecided(launch, resolved))
     further, failures = _load_plugins(launch, policy)
     for rule in (*rules_for(launch, resolved), *further):
         missing = _first_missing(rule, launch)
@@ -168,7 +168,7 @@ def check(launch: Launch, *, policy: Policy | None = None) -> Report:
         verdict=_verdict(launch.engine, finished, resolved),
         findings=tuple(finished),
         skipped=tuple(skipped),
-        resolved=resolved.values,
+        resolved=resolved.settings,
         inputs=_inputs(launch),
         summary=_summary(finished, skipped),
         excerpts=dict(_excerpts(finished, launch)),

@@ -62,6 +62,16 @@ class Resolved:
     unknown: tuple[tuple[str, str], ...] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def settings(self) -> Mapping[str, ResolvedValue]:
+        """The settings of the report: what is known, and what is unknown and why."""
+        undecided = {
+            name: ResolvedValue(None, f"unknown: {why}")
+            for name, why in self.unknown
+            if name.isidentifier() and name not in self.values
+        }
+        return {**self.values, **undecided}
+
     def value(self, name: str) -> Any:
         """Return the resolved value called `name`, or `None` where it is not known."""
         known = self.values.get(name)

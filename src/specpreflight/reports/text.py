@@ -180,7 +180,8 @@ def _notes_on_the_launch(report: Report, width: int) -> Iterator[Line]:
         yield (Piece("resolved launch", "strong"),)
         name_width = max(len(name) for name in report.resolved)
         for name, resolved in report.resolved.items():
-            text = f"{_show(resolved.value)} · {resolved.reason}"
+            is_unknown = resolved.reason.startswith("unknown: ")
+            text = resolved.reason if is_unknown else f"{_show(resolved.value)} · {resolved.reason}"
             left = f"  {name:<{name_width}}  "
             for number, line in enumerate(_wrap(text, max(width - len(left), 20))):
                 yield (Piece(left if number == 0 else " " * len(left), "dim"), Piece(line))

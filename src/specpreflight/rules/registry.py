@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import NamedTuple
 
 from specpreflight.errors import UsageError
+from specpreflight.models.finding import Skipped
 from specpreflight.models.launch import Launch
 from specpreflight.models.resolved import Resolved
 from specpreflight.rules.rule import Rule, claims_topic
@@ -342,6 +343,17 @@ def require_names(names: Sequence[str], others: Sequence[Rule] = ()) -> None:
             near = get_close_matches(name, known, 1)
             hint = f"did you mean `{near[0]}`?" if near else "`specpreflight rules` lists them"
             raise UsageError(f"no rule is called `{name}`", hint=hint)
+
+
+def undecided(launch: Launch, resolved: Resolved) -> Iterator[Skipped]:
+    """Yield the rules that a missing fact about the machine keeps from a verdict, and on which."""
+    reasons: dict[str, list[str]] = {}
+    for topic, why in resolved.unknown:
+        for name, when in _RULES.items():
+            if when.claims(topic) and (rule := _load(name)).holds_for(launch.engine.name):
+                reasons.setdefault(rule.name, []).append(why)
+    for name, all_of_them in reasons.items():
+        yield Skipped(name, "hardware", "; ".join(dict.fromkeys(all_of_them)))
 
 
 def read_page(name: str, others: Sequence[Rule] = ()) -> str:

@@ -11,6 +11,7 @@ import pytest
 from engine_trees import write_configuration
 from launches import EAGLE3_FLAGS, LLAMA, LLAMA_EAGLE3, change, make_launch
 
+from specpreflight.api import check
 from specpreflight.engines.sglang import ENGINE
 from specpreflight.engines.sglang.knowledge import knowledge_of
 from specpreflight.engines.sglang.resolve import resolve
@@ -133,3 +134,22 @@ class TestTree:
         resolved = self.of_tree(tmp_path)
         assert stops(resolved) == []
         assert resolved.values["draft_context_length"].value == 131072
+
+
+class TestUnknown:
+    """What the machine decides is told as unknown, with what each kind of machine would do."""
+
+    def test_a_setting_says_why_it_is_unknown(self, tmp_path: Path) -> None:
+        report = check(launch(tmp_path, "0.5.11"))
+        backend = report.resolved["attention_backend"]
+        assert backend.value is None
+        assert backend.reason.startswith("unknown: depends on the machine: ")
+
+    def test_a_rule_that_needs_the_machine_is_skipped_with_what_it_would_say(
+        self, tmp_path: Path
+    ) -> None:
+        words = ("--attention-backend", "trtllm_mha")
+        skipped = {one.rule: one for one in check(launch(tmp_path, "0.5.9", *words)).skipped}
+        left_out = skipped["attention-backend-unfit"]
+        assert left_out.needs == "hardware"
+        assert "trtllm_mha needs SM100" in left_out.reason
