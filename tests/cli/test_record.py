@@ -12,6 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import pytest
 from launches import EAGLE3_FLAGS, LLAMA, LLAMA_EAGLE3, change, write_checkpoint
 
@@ -51,6 +52,12 @@ def test_it_says_what_it_wrote(run: Run, here: Path) -> None:
     assert data["report"]["verdict"]["outcome"] == "starts"
     assert data["draft"]["config"]["max_position_embeddings"] == 262144
     assert list(data) == list(lock_schema()["properties"])
+
+
+def test_the_file_keeps_to_its_schema(run: Run, here: Path) -> None:
+    record(run, "--env", "NCCL_PROTO=LL", "--hardware", "h100", "--", *EAGLE3_FLAGS)
+    published = json.loads((EXAMPLE.parents[1] / "docs" / "lock.schema.json").read_text())
+    jsonschema.validate(json.loads((here / "launch.lock.json").read_text()), published)
 
 
 def test_it_says_when_the_launch_does_not_work(run: Run, here: Path) -> None:

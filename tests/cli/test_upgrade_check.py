@@ -67,6 +67,13 @@ def test_json(run: Run, here: Path) -> None:
     assert (names["engine"]["before"], names["engine"]["after"]) == ("0.4.10", "0.5.23")
 
 
+def test_a_recorded_launch(run: Run, here: Path) -> None:
+    run("record", "target", "draft", "--engine", "sglang@0.4.10", "--no-env", "--", *EAGLE3_FLAGS)
+    ran = run("upgrade-check", "--from", "0.4.10", "--to", "0.5.23", "--no-env", "launch.lock.json")
+    assert ran.code == 1
+    assert ran.stdout == upgrade(run, "0.4.10", "0.5.23").stdout
+
+
 def test_a_flag_that_is_gone(run: Run, here: Path) -> None:
     words = ("--", "--enable-ep-moe", *EAGLE3_FLAGS)
     ran = run(

@@ -28,10 +28,14 @@ def as_recorded(options: Options, path: str) -> Options:
         InputError: the lock cannot be read.
     """
     lock = read_lock(path)
-    engine = replace(recorded_engine(lock), determined_by=f"as recorded in {path}")
-    options = options._replace(assumed=engine)
-    if options.paths or options.words:
-        return options
+    if not options.engines:
+        engine = replace(recorded_engine(lock), determined_by=f"as recorded in {path}")
+        options = options._replace(assumed=engine)
+    return options if options.paths or options.words else recorded_launch(lock, options)
+
+
+def recorded_launch(lock: Lock, options: Options) -> Options:
+    """Return options whose launch is the recorded one: its checkpoints, read again, its words."""
     given = [one.path for one in (lock.target, lock.draft) if one is not None]
     return options._replace(paths=tuple(given), words=lock.argv)
 

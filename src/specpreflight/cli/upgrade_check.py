@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @click.command(cls=WordsCommand)
-@click.argument("paths", nargs=-1, metavar="[TARGET [DRAFT] | FILE] [-- ENGINE ARGUMENTS|COMMAND]")
+@click.argument("paths", nargs=-1, metavar="[TARGET [DRAFT] | FILE | LOCK] [-- COMMAND]")
 @click.option("--from", "before", required=True, metavar="VERSION", help="What runs now.")
 @click.option("--to", "after", required=True, metavar="VERSION|PATH", help="What shall run.")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
@@ -41,6 +41,7 @@ def upgrade_check(
     \b
       specpreflight upgrade-check --from 0.5.6 --to 0.5.23 -- python -m sglang.launch_server …
       specpreflight upgrade-check --from 0.5.9 --to /src/sglang launch.sh
+      specpreflight upgrade-check --from 0.5.9 --to 0.5.23 launch.lock.json
     """
     from specpreflight.reports.releases import render_upgrade, render_upgrade_json
 
@@ -61,8 +62,13 @@ def compare_for_launch(options: Options, before: str, after: str) -> Upgrade:
         InputError: a checkpoint or file cannot be read.
     """
     from specpreflight.changes.versions import compare_on_versions
+    from specpreflight.cli.against import recorded_launch
+    from specpreflight.cli.compare import kind_of
     from specpreflight.cli.loading import load_launches
+    from specpreflight.sources.lock_file import read_lock
 
+    if len(options.paths) == 1 and kind_of(options.paths[0]) == "lock":
+        options = recorded_launch(read_lock(options.paths[0]), options)
     name = load_launches(options)[0].engine.name
     wanted = tuple(one if "@" in one or "/" in one else f"{name}@{one}" for one in (before, after))
     old, new = load_launches(options._replace(engines=wanted))[:2]
