@@ -30,6 +30,7 @@ class VLLM:
         speculative = parsed.values.get("speculative_config")
         keys = speculative if isinstance(speculative, dict) else {}
         draft = keys.get("model", parsed.values.get("spec_model"))
+        method = keys.get("method", parsed.values.get("spec_method"))
         target = parsed.values.get("model")
         flags = {
             given.option.name.removeprefix("--"): list(given.words)
@@ -40,7 +41,7 @@ class VLLM:
         return Arguments(
             flags,
             target if isinstance(target, str) else None,
-            draft if isinstance(draft, str) and draft not in ("ngram", "[ngram]") else None,
+            draft if isinstance(draft, str) and not _is_ngram(draft, method) else None,
         )
 
     def complete_arguments(
@@ -75,6 +76,12 @@ class VLLM:
         from specpreflight.engines.vllm.knowledge import Knowledge
 
         return predict(launch, Knowledge(launch.engine.version))
+
+
+def _is_ngram(draft: str, method: object) -> bool:
+    """Tell whether the draft's path is the word for drafting without one."""
+    words = ("ngram", "[ngram]")
+    return draft in words and (method is None or method in words)
 
 
 ENGINE = VLLM()

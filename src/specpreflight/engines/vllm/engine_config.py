@@ -6,18 +6,25 @@ from collections.abc import Mapping
 from typing import Any
 
 from specpreflight.engines.vllm import draft_length, method_rules, scheduling
+from specpreflight.engines.vllm.argument_bounds import (
+    check_backend_name,
+    check_bounds,
+    check_parallel_arguments,
+    check_runner_variable,
+)
 from specpreflight.engines.vllm.arguments import parse
 from specpreflight.engines.vllm.hf_reading import ConfigReading
 from specpreflight.engines.vllm.knowledge import Knowledge
 from specpreflight.engines.vllm.model_config import Model, Wanted, build_model
 from specpreflight.engines.vllm.model_runner import choose_runner, validate_runner
 from specpreflight.engines.vllm.options import Options, read_options
+from specpreflight.engines.vllm.quantization_class import check_class
 from specpreflight.engines.vllm.record import Record, flag_value, speculative_value
 from specpreflight.engines.vllm.runtime import foresee
 from specpreflight.engines.vllm.speculation import Speculation
 from specpreflight.engines.vllm.speculative_config import build_speculation
 from specpreflight.engines.vllm.speculators_target import follow_verifier, is_speculators
-from specpreflight.models.argument_parser import Problem
+from specpreflight.models.argument_parser import Arguments, Problem
 from specpreflight.models.finding import Stage
 from specpreflight.models.launch import Launch
 from specpreflight.models.resolved import Resolved
@@ -35,13 +42,29 @@ def predict(launch: Launch, knowledge: Knowledge) -> Resolved:
     for problem in parsed.problems:
         _refuse_argument(record, problem, knowledge)
     options = read_options(parsed.values, launch)
+    _check_overrides(record, parsed)
     reading = _reading(knowledge, launch, options)
     target = _build_target(record, knowledge, launch, options, reading)
     if target is not None:
-        _build_rest(record, knowledge, launch, options, reading, target)
+        _build_rest(record, knowledge, launch, options, parsed.values, reading, target)
     return Resolved(
         values=record.values, events=tuple(record.events), unknown=tuple(record.unknown)
     )
+
+
+def _check_overrides(record: Record, parsed: Arguments) -> None:
+    """Refuse `--hf-overrides` that is no object: the target's `ModelConfig` takes nothing else."""
+    given = any(one.option.dest == "hf_overrides" for one in parsed.given)
+    value = parsed.values.get("hf_overrides")
+    if given and not isinstance(value, Mapping):
+        record.refuse(
+            "arguments.overrides-not-an-object",
+            Stage.TARGET_CONFIG,
+            "`--hf-overrides` must be a JSON object",
+            text="Input should be a valid dictionary",
+            source="config/model.py:ModelConfig",
+            values=(flag_value("hf_overrides", value, "--hf-overrides"),),
+        )
 
 
 def _refuse_argument(record: Record, problem: Problem, knowledge: Knowledge) -> None:
@@ -142,6 +165,7 @@ def _build_rest(
     knowledge: Knowledge,
     launch: Launch,
     options: Options,
+    parsed: Mapping[str, Any],
     reading: ConfigReading,
     target: Model,
 ) -> None:
@@ -158,6 +182,11 @@ def _build_rest(
         _check_length_flag(record, knowledge, options, "config/scheduler.py:SchedulerConfig")
     scheduling.check_budget(record, knowledge, options, budget, target, found)
     _check_target(record, knowledge, options, target)
+    check_parallel_arguments(record, knowledge, options, target)
+    check_bounds(record, knowledge, parsed)
+    check_backend_name(record, knowledge, parsed)
+    check_class(record, knowledge, options, target)
+    check_runner_variable(record, knowledge, options)
     runner = choose_runner(record, knowledge, options, target, found)
     if found is not None:
         draft = found.draft

@@ -119,7 +119,7 @@ class ConfigReading:
         try:
             config = self._source.call(self._source.find(f"{CONFIG}.get_config"), [path], given)
         except Raised as error:
-            raise _reading_error(error, checkpoint) from error
+            raise reading_error(error, checkpoint) from error
         if not isinstance(config, Instance):
             raise Unread(f"`{path}` is read by code that is not at hand")
         return ReadConfig(self._source, config, "", checkpoint.config.root)
@@ -138,7 +138,7 @@ class ConfigReading:
                 self._source.get_attribute(owner, name), [], {"config_dict": root}
             )
         except Raised as error:
-            raise _reading_error(error, checkpoint) from error
+            raise reading_error(error, checkpoint) from error
         return found if isinstance(found, Mapping) else {}
 
     def _override(self) -> Any:
@@ -164,7 +164,8 @@ class ConfigReading:
         )
 
 
-def _reading_error(error: Raised, checkpoint: Checkpoint) -> ReadingError:
+def reading_error(error: Raised, checkpoint: Checkpoint) -> ReadingError:
+    """Return what the evaluated code raised, as a refusal of a checkpoint's config."""
     topic, message = topic_of(error)
     field = error.message.partition("Validation error for field '")[2].partition("'")[0]
     pointer = f"/{field}" if field else _KEYS.get(topic)

@@ -24,6 +24,7 @@ class Flag(NamedTuple):
 
     `type` is `str`, `int`, `float`, `json`, `json_or_str`, `human_readable_int` or
     `human_readable_int_or_auto`; `action` is `store`, `boolean_optional` or an action's own name.
+    `bounds` are those of the field that the flag sets, by pydantic's names.
     """
 
     names: tuple[str, ...]
@@ -32,6 +33,7 @@ class Flag(NamedTuple):
     action: str = "store"
     nargs: int | str | None = None
     choices: tuple[Any, ...] | None = None
+    bounds: tuple[tuple[str, Any], ...] = ()
 
 
 class Architecture(NamedTuple):
@@ -66,6 +68,7 @@ class Knowledge:
                 facts.get("action", "store"),
                 facts.get("nargs"),
                 tuple(facts["choices"]) if "choices" in facts else None,
+                tuple((name, facts[name]) for name in ("gt", "ge", "lt", "le") if name in facts),
             )
             found |= dict.fromkeys(flag.names, flag)
         return found
@@ -92,6 +95,11 @@ class Knowledge:
     def config_classes(self) -> Mapping[str, str]:
         """Return the model types that vLLM reads with a class of its own → its dotted name."""
         return self._topic("configs")
+
+    @cached_property
+    def quantization_classes(self) -> Mapping[str, Mapping[str, Any]]:
+        """Return, by method, the `files`, `dtypes` and `needs` of its class."""
+        return self._topic("quantization")
 
     @cached_property
     def constants(self) -> Mapping[str, Any]:

@@ -380,7 +380,7 @@ def check_parallel(
     if isinstance(heads, int) and tensor > 0 and heads % tensor != 0:
         record.refuse(
             "parallelism.heads",
-            draft.stage if own else Stage.TARGET_CONFIG,
+            draft.stage if own else Stage.ARGUMENTS,
             f"the {draft.role}'s {heads} attention heads do not divide by tensor parallel {tensor}",
             text=(
                 f"Total number of attention heads ({heads}) must be divisible by tensor parallel "
@@ -395,7 +395,7 @@ def check_parallel(
     if pipeline > 1 and not _supports_pipeline(knowledge, draft):
         record.refuse(
             "parallelism.pipeline-draft",
-            draft.stage if own else Stage.TARGET_CONFIG,
+            draft.stage if own else Stage.ARGUMENTS,
             f"`{_first(draft.architectures)}` cannot run with pipeline parallel size {pipeline}",
             text=(
                 "Pipeline parallelism is not supported for this model. Supported models implement "

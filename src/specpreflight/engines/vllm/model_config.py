@@ -10,9 +10,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from specpreflight.engines.source.values import Raised
 from specpreflight.engines.vllm.config_parts import ConfigObject, architectures_of, text_of
 from specpreflight.engines.vllm.context_length import Length, LengthError, read_length
-from specpreflight.engines.vllm.hf_reading import ConfigReading, ReadingError, Unread, lacks
+from specpreflight.engines.vllm.hf_reading import (
+    ConfigReading,
+    ReadingError,
+    Unread,
+    lacks,
+    reading_error,
+)
 from specpreflight.engines.vllm.knowledge import Architecture, Knowledge
 from specpreflight.engines.vllm.quantization import QuantizationError, read_quantization
 from specpreflight.engines.vllm.record import Record, flag_value, speculative_value
@@ -24,6 +31,20 @@ _SOURCE = "config/model.py:ModelConfig.__post_init__"
 #: Suffixes of generating classes, which stand for each other in a target's architecture
 #: (`_SUFFIX_TO_DEFAULTS`). A draft's name has to be registered as it is.
 _GENERATING = ("ForCausalLM", "ForConditionalGeneration", "ChatModel", "LMHeadModel")
+
+#: Suffixes of classes that pool, which a generating class stands in for whatever the role.
+_POOLING = (
+    "ForTextEncoding",
+    "EmbeddingModel",
+    "ForSequenceClassification",
+    "ForTokenClassification",
+    "ForAudioClassification",
+    "ForImageClassification",
+    "ForVideoClassification",
+    "ClassificationModel",
+    "ForRewardModeling",
+    "RewardModel",
+)
 
 #: Model types whose heads have no size (`MODEL_ARCH_CONFIG_CONVERTORS`).
 _SIZELESS = ("mamba", "falcon_mamba", "timm_wrapper", "medusa", "zamba2")
@@ -175,8 +196,8 @@ def look_up(record: Record, knowledge: Knowledge, model: Model) -> Architecture 
     names = model.architectures
     for name in names:
         found = knowledge.architectures.get(name)
-        if found is None and model.role == "target":
-            found = _with_other_head(knowledge, name)
+        if found is None:
+            found = _with_other_head(knowledge, name, model.role)
         if found is not None:
             return found
     pointer = "/architectures"
@@ -209,9 +230,10 @@ def look_up(record: Record, knowledge: Knowledge, model: Model) -> Architecture 
     return None
 
 
-def _with_other_head(knowledge: Knowledge, name: str) -> Architecture | None:
+def _with_other_head(knowledge: Knowledge, name: str, role: str) -> Architecture | None:
     """Return the class that `_normalize_arch` finds by another suffix."""
-    suffix = next((suffix for suffix in _GENERATING if name.endswith(suffix)), None)
+    suffixes = (*_GENERATING, *_POOLING) if role == "target" else _POOLING
+    suffix = next((suffix for suffix in suffixes if name.endswith(suffix)), None)
     if suffix is None:
         return None
     names = (name.replace(suffix, other) for other in _GENERATING)
@@ -246,18 +268,27 @@ def _read(
         record.unknown.append((role, str(missing)))
         return None
     except ReadingError as error:
-        record.refuse(
-            error.topic,
-            Stage.TARGET_CONFIG if role == "target" else Stage.DRAFT_CONFIG,
-            error.message,
-            text=error.text,
-            exception=error.exception,
-            source=error.source,
-            values=() if error.pointer is None else (checkpoint.value(role, error.pointer),),
-        )
+        _refuse_reading(record, checkpoint, error)
         return None
-    _apply_overrides(config, nested)
+    try:
+        _apply_overrides(config, nested)
+    except Raised as error:
+        _refuse_reading(record, checkpoint, reading_error(error, checkpoint))
+        return None
     return config
+
+
+def _refuse_reading(record: Record, checkpoint: Checkpoint, error: ReadingError) -> None:
+    role = checkpoint.role
+    record.refuse(
+        error.topic,
+        Stage.TARGET_CONFIG if role == "target" else Stage.DRAFT_CONFIG,
+        error.message,
+        text=error.text,
+        exception=error.exception,
+        source=error.source,
+        values=() if error.pointer is None else (checkpoint.value(role, error.pointer),),
+    )
 
 
 def _apply_overrides(config: ConfigObject, overrides: Mapping[str, Any]) -> None:
@@ -291,6 +322,25 @@ def _measure(
         _refuse_length(record, model, wanted, error)
         return
     model.max_model_len = model.length.value
+    if knowledge.since("0.13.0") and model.length.value < 1:
+        _refuse_not_positive(record, model)
+
+
+def _refuse_not_positive(record: Record, model: Model) -> None:
+    """Restate `ModelConfig.validate_model_config_after` for a length that a config holds."""
+    length = model.length
+    assert length is not None
+    record.refuse(
+        "config.inconsistent",
+        model.stage,
+        f"the {model.role}'s length is {length.value}; it must be positive",
+        text=(
+            f"max_model_len must be a positive integer, got int: {length.value}. Example: "
+            "max_model_len=2048"
+        ),
+        source="config/model.py:ModelConfig.validate_model_config_after",
+        values=() if length.key is None else (model.value(length.key),),
+    )
 
 
 def _refuse_length(record: Record, model: Model, wanted: Wanted, error: LengthError) -> None:
@@ -338,6 +388,7 @@ def _quantize(record: Record, knowledge: Knowledge, model: Model, wanted: Wanted
             model.stage,
             f"quantization of the {model.role}: {shown}"[:100],
             text=error.text,
+            exception=error.exception,
             source="config/model.py:_verify_quantization",
             values=(
                 flag_value("quantization", asked, "--quantization")

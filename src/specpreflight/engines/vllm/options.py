@@ -40,6 +40,8 @@ class Options:
     enable_dbo: bool = False
     enforce_eager: bool = False
     enable_elastic_ep: bool = False
+    enable_eplb: bool = False
+    decode_context_parallel_size: int = 1
     kv_sharing_fast_prefill: bool = False
     disable_sliding_window: bool = False
     trust_remote_code: bool = False
@@ -51,6 +53,7 @@ class Options:
     performance_mode: str | None = None
     model_impl: str = "auto"
     force_runner: bool | None = None
+    runner_text: str | None = None
     allow_longer: bool = False
     offline: bool = False
     memory_mib: int | None = None
@@ -99,6 +102,7 @@ def _surroundings(launch: Launch, hardware: Hardware) -> dict[str, Any]:
     runner = launch.variable("VLLM_USE_V2_MODEL_RUNNER")
     return {
         "force_runner": None if runner in (None, "") else _is_true(str(runner)),
+        "runner_text": runner,
         "allow_longer": _is_true(launch.variable("VLLM_ALLOW_LONG_MAX_MODEL_LEN") or "0"),
         "offline": any(
             (launch.variable(name) or "").lower() in ("1", "true", "yes", "on")

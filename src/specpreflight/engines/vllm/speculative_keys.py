@@ -189,6 +189,8 @@ def _integer(value: Any) -> int:
     if isinstance(value, bool | int):
         return int(value)
     if isinstance(value, float):
+        if not math.isfinite(value):
+            raise Invalid("Input should be a finite number")
         if value.is_integer():
             return int(value)
         raise Invalid("Input should be a valid integer, got a number with a fractional part")

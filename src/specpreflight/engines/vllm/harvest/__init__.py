@@ -18,9 +18,18 @@ from specpreflight.engines.vllm.harvest.models import (
     read_architectures,
     read_removed_architectures,
 )
+from specpreflight.engines.vllm.harvest.quantization import read_quantization_classes
 
 #: The topics, one data file each.
-TOPICS = ("flags", "speculative_keys", "architectures", "removed", "configs", "constants")
+TOPICS = (
+    "flags",
+    "speculative_keys",
+    "architectures",
+    "removed",
+    "configs",
+    "constants",
+    "quantization",
+)
 
 
 def read_engine(root: Path) -> dict[str, Any]:
@@ -40,6 +49,7 @@ def read_engine(root: Path) -> dict[str, Any]:
         "removed": read_removed_architectures(tree),
         "configs": _config_registry(tree),
         "constants": read_constants(tree),
+        "quantization": read_quantization_classes(tree),
     }
 
 

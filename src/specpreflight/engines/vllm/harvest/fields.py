@@ -9,7 +9,7 @@ from specpreflight.engines.sglang.harvest.source_tree import Module, SourceTree
 from specpreflight.engines.vllm.harvest.annotations import describe
 
 #: pydantic `Field` bounds that a value is checked against.
-_BOUNDS = ("gt", "ge", "lt", "le")
+BOUNDS = ("gt", "ge", "lt", "le")
 
 
 def read_fields(tree: SourceTree, module: Module, class_name: str) -> dict[str, dict[str, Any]]:
@@ -40,7 +40,7 @@ def _default(value: ast.expr | None) -> dict[str, Any]:
         arguments = {word.arg: word.value for word in value.keywords if word.arg}
         facts = {
             bound: limit.value
-            for bound in _BOUNDS
+            for bound in BOUNDS
             if isinstance(limit := arguments.get(bound), ast.Constant)
         }
         default = arguments.get("default") or (value.args[0] if value.args else None)

@@ -11,11 +11,18 @@ from collections.abc import Iterator
 from typing import Any
 
 from specpreflight.engines.sglang.harvest.source_tree import Module, SourceTree
-from specpreflight.engines.vllm.harvest.fields import read_fields
+from specpreflight.engines.vllm.harvest.fields import BOUNDS, read_fields
+
+#: What a flag takes over from the field that it sets: pydantic checks the bounds when the config
+#: is built, not when the flag is parsed.
+_OF_THE_FIELD = ("default", *BOUNDS)
 
 
 def read_flags(tree: SourceTree) -> dict[str, dict[str, Any]]:
-    """Return the flags by canonical name: `names`, `dest`, `action`, `type`, `nargs`, `choices`."""
+    """Return the flags by canonical name, each with its argparse settings.
+
+    `default` is missing where it is no constant; `gt`, `ge`, `lt` and `le` are its bounds.
+    """
     flags: dict[str, dict[str, Any]] = {}
     module = tree.at("engine/arg_utils.py")
     if module is None:
@@ -95,7 +102,8 @@ def _from_call(
                 if reference is not None:
                     variable, field = reference
                     source = sources.get(variable, {}).get(field, {"types": ["str"]})
-                    written = _flag(names, field, source, integers) | written
+                    checked = {key: source[key] for key in _OF_THE_FIELD if key in source}
+                    written = _flag(names, field, source, integers) | checked | written
             case ast.keyword(arg="action", value=value):
                 written["action"] = _action(value)
             case ast.keyword(arg="type", value=value):
