@@ -115,8 +115,8 @@ def _checked(checked: Checked | None) -> Iterator[str]:
         yield f"  check: {_place(finding)}{finding.message}"
     if checked.differs:
         yield "  check: these checkpoints do not have it; others were launched"
-    for missing in checked.missing:
-        yield f"  check: not on this machine: {missing}"
+    if checked.missing:
+        yield f"  check: not on this machine: {', '.join(checked.missing)}"
 
 
 def _place(finding: Finding) -> str:
