@@ -99,7 +99,11 @@ def load_report(
     model = CLASSES.get(architecture)
     if model is None or not knowledge.since(SINCE.get(architecture, "0")):
         return _without_class(architecture, knowledge)
-    config = draft_config(root, knowledge)
+    own = root.get("model_type") in knowledge.config_classes.registry
+    if own and not model.reads_text_config:
+        config = draft_config({k: v for k, v in root.items() if k != "text_config"}, knowledge)
+    else:
+        config = draft_config(root, knowledge)
     flag = flags.get("speculative-draft-model-quantization", flags.get("quantization"))
     try:
         quantization = read_quantization(root.get("quantization_config"), flag)

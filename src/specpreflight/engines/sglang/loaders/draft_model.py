@@ -85,11 +85,13 @@ class DraftModel(ABC):
         source: the file with its `load_weights`, below `sglang/srt`.
         threads: whether tensors are copied in a thread pool, so that a clash is raised only
             after all names have been handed out.
+        reads_text_config: whether the class takes the text config out of a multimodal one itself.
     """
 
     architecture: ClassVar[str]
     source: ClassVar[str]
     threads: ClassVar[bool] = False
+    reads_text_config: ClassVar[bool] = False
 
     def __init__(self, situation: Situation) -> None:
         self.situation = situation

@@ -251,7 +251,7 @@ class DeepseekV3ForCausalLMNextN(DraftModel):
         if self.fused:
             self.notes.append("the shared expert counts as fused: NVIDIA GPUs from compute 8.0")
         self.add([Parameter(f"{prefix}.gate.weight", (count, hidden))])
-        if config.get("topk_method") == "noaux_tc":
+        if config.need("topk_method") == "noaux_tc":
             self.add([Parameter(f"{prefix}.gate.e_score_correction_bias", (count,))])
         self.add(layers.experts(f"{prefix}.experts", count + self.fused, hidden, size))
         if shared is not None and not self.fused:

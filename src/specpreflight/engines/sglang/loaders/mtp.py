@@ -181,6 +181,7 @@ class Qwen3_5ForCausalLMMTP(DraftModel):
 
     architecture: ClassVar[str] = "Qwen3_5ForCausalLMMTP"
     source: ClassVar[str] = "models/qwen3_5_mtp.py"
+    reads_text_config: ClassVar[bool] = True
 
     def build(self) -> None:
         """Restate the constructors; the config is the text config."""
