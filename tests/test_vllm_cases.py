@@ -91,18 +91,25 @@ FACTS = {
     27: Facts("0.33.0", QWEN3, DFLASH, {"method": "dflash", "num_speculative_tokens": 7}),
     32: Facts("0.22.0", QWEN2, QWEN2, {"num_speculative_tokens": 3}),
     77: Facts("0.22.0"),
+    8: Facts("0.31.0", LLAMA, LLAMA, {"method": "draft_model"}),
+    30: Facts("0.24.0", QWEN2, QWEN2, {"method": "draft_model"}),
+    31: Facts("0.24.0", LLAMA, change(LLAMA, vocab_size=32000), {"method": "draft_model"}),
+    34: Facts("0.10.0"),
+    49: Facts("0.33.0", QWEN2, QWEN2, {"method": "draft_model"}, ("--tensor-parallel-size", "8")),
+}
+
+#: Flags of the first engine → the key of the speculative config that took their place, if any.
+OLD_FLAGS = {
+    "--speculative-model": None,
+    "--num-speculative-tokens": "num_speculative_tokens",
+    "--speculative-draft-tensor-parallel-size": "draft_tensor_parallel_size",
 }
 
 #: Cases that this project does not reach, with the reason.
 NOT_REACHED = {
-    8: "a release from before vLLM's second engine",
     19: "many good drafts name no layers; what is taken is listed as `aux_layers`",
-    30: "a release from before vLLM's second engine",
-    31: "a release from before vLLM's second engine",
-    34: "a release from before vLLM's second engine",
-    49: "a release from before vLLM's second engine",
-    51: "a release from before vLLM's second engine",
-    80: "a release from before vLLM's second engine",
+    51: "a fault of the first engine's EAGLE class, whose place the draft's own head has taken",
+    80: "a fault of the first engine's EAGLE class, which later ones do not have",
     100: "no launch of a draft; the NCCL rules know it",
 }
 
@@ -132,6 +139,11 @@ def words_of(case: dict[str, Any]) -> tuple[list[str], dict[str, Any]]:
             keys = {key: value for key, value in json.loads(text).items() if key != "model"}
         elif word in ("--model", "--hf-overrides"):
             words.pop(0)
+        elif word in OLD_FLAGS:
+            value, key = words.pop(0), OLD_FLAGS[word]
+            keys |= {} if key is None else {key: int(value)}
+        elif word == "--use-v2-block-manager":
+            continue
         elif word.startswith("-"):
             kept.append(word)
             if words and not words[0].startswith("-"):
