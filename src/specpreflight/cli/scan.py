@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,6 +19,7 @@ from specpreflight.errors import InputError
 if TYPE_CHECKING:
     from specpreflight.scanning import Conditions, Scanned, Survey
     from specpreflight.scanning.changes import Changes
+    from specpreflight.scanning.workers import Workers
 
 
 class Extent(NamedTuple):
@@ -152,8 +153,9 @@ def _rank(one: Scanned, options: Options) -> int:
         return 3
     for failure in one.report.internal_errors:
         click.echo(f"specpreflight: internal error: {failure}", err=True)
-    for problem in one.problems:
-        report_error(InputError(problem.message, hint=problem.hint))
+    if not any(finding.rule == "config-unreadable" for finding in one.report.findings):
+        for problem in one.problems:
+            report_error(InputError(problem.message, hint=problem.hint))
     if one.report.internal_errors:
         return 3
     if one.problems:
@@ -189,6 +191,7 @@ def scanned_in(found: Survey, options: Options, extent: Extent) -> Iterator[Scan
         jobs=extent.jobs or usable_cores(),
         policy=options.policy,
         store=None if extent.no_cache else open_store(conditions),
+        workers=_workers(options, extent, conditions),
     )
     launched: set[str] = set()
     for path in found.launch_files:
@@ -201,6 +204,16 @@ def scanned_in(found: Survey, options: Options, extent: Extent) -> Iterator[Scan
         changes=changes,
         launched=frozenset(launched),
     )
+
+
+def _workers(options: Options, extent: Extent, conditions: Sequence[Conditions]) -> Workers | None:
+    """Return the workers that `--ray` names, `None` for those of this machine."""
+    if extent.ray is None:
+        return None
+    from specpreflight.scanning.ray_workers import RayWorkers
+
+    plugins = () if options.policy is None else options.policy.plugins
+    return RayWorkers(extent.ray, conditions, plugins, roots_of(options.paths, extent))
 
 
 def conditions_of(options: Options) -> list[Conditions]:

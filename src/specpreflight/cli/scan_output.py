@@ -50,7 +50,7 @@ def open_writers(options: Options) -> Iterator[list[Writer]]:
         if options.form == "text":
             writers.append(_Text(options))
         else:
-            writers.append(_writer(options.form, None))
+            writers.append(_writer(options.form, sys.stdout))
         for form, path in parsed:
             try:
                 stream = stack.enter_context(path.open("w", encoding="utf-8"))
@@ -60,7 +60,7 @@ def open_writers(options: Options) -> Iterator[list[Writer]]:
         yield writers
 
 
-def _writer(form: str, stream: IO[str] | None) -> Writer:
+def _writer(form: str, stream: IO[str]) -> Writer:
     if form == "json":
         return _Json(stream)
     return _JsonLines(stream) if form == "json-lines" else _Document(form, stream)
@@ -72,6 +72,7 @@ class _Text:
     def __init__(self, options: Options) -> None:
         from specpreflight.cli.check import _wants_color as wants_color
 
+        self._stream = sys.stdout
         self._verbose = options.verbose
         self._colour = wants_color(options.color)
 
@@ -87,7 +88,8 @@ class _Text:
 
     def _write(self, lines: Iterator[Line]) -> None:
         for line in lines:
-            click.echo("".join(map(self._shown, line)).rstrip(), color=True)
+            text = "".join(map(self._shown, line)).rstrip()
+            click.echo(text, file=self._stream, color=True)
 
     def _shown(self, piece: Piece) -> str:
         if self._colour:
@@ -102,7 +104,7 @@ class _Text:
 class _JsonLines:
     """A line a report, as it is made."""
 
-    def __init__(self, stream: IO[str] | None) -> None:
+    def __init__(self, stream: IO[str]) -> None:
         self._stream = stream
 
     def add(self, report: Report) -> None:
@@ -121,7 +123,7 @@ class _Json:
     reason, and `unreadable` paths.
     """
 
-    def __init__(self, stream: IO[str] | None) -> None:
+    def __init__(self, stream: IO[str]) -> None:
         self._stream = stream
         self._first = True
         _write(stream, f'{{\n  "format_version": "{FORMAT_VERSION}",\n  "reports": [')
@@ -148,7 +150,7 @@ class _Json:
 class _Document:
     """A document that can only be written when all reports are known."""
 
-    def __init__(self, form: str, stream: IO[str] | None) -> None:
+    def __init__(self, form: str, stream: IO[str]) -> None:
         self._form = form
         self._stream = stream
         self._reports: list[Report] = []
@@ -162,8 +164,8 @@ class _Document:
         _write(self._stream, render(self._form, self._reports))
 
 
-def _write(stream: IO[str] | None, text: str) -> None:
-    """Write to a file, or (`None`) to stdout."""
+def _write(stream: IO[str], text: str) -> None:
+    """Write text as it is."""
     click.echo(text, file=stream, nl=False)
 
 

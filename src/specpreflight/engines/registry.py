@@ -31,3 +31,14 @@ def find_engine(name: str) -> Engine:
     if name in _NOT_YET:
         raise UsageError(f"engine `{name}` is not known yet", hint=f"known engines: {known}")
     raise UsageError(f"unknown engine `{name}`", hint=f"known engines: {known}")
+
+
+def expect_many(name: str) -> None:
+    """Say that many launches of an engine follow, each of which is done with before the next.
+
+    What does not depend on a launch is kept between them, where the engine has such things.
+    """
+    if name == "sglang":
+        from specpreflight.engines.sglang.launch_source import keep_sources
+
+        keep_sources()

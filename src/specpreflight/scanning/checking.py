@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from specpreflight.api import check
+from specpreflight.engines.registry import expect_many
 from specpreflight.models.checkpoint import Checkpoint, Problem
 from specpreflight.models.finding import Confidence
 from specpreflight.models.policy import Policy
@@ -63,6 +64,7 @@ def run_job(job: Job, conditions: Sequence[Conditions], plugins: tuple[str, ...]
     seen: dict[tuple[str, str | None], str] = {}
     target = _read("target", job.target, common, seen)
     draft = _read("draft", job.draft, common, seen)
+    expect_many(common.engine.name)
     policy = Policy(plugins=plugins) if plugins else None
     report = check(common.launch(target, draft), policy=policy)
     paired_by = PAIRED_BY_SLOT if job.paired else None

@@ -19,8 +19,8 @@ from specpreflight.storage.hub import parse_hub_address
 class Place(NamedTuple):
     """A checkpoint of a launch.
 
-    `directory` is where it can be read under any name; `None` where only what the user gave leads
-    to it. `identity` is then good for this scan alone.
+    `directory` is the real path where it can be read under any name; `None` where only what the
+    user gave leads to it. `identity` is then good for this scan alone.
     """
 
     names: Names
@@ -42,7 +42,7 @@ class Places:
     def of(self, side: Side) -> Place:
         """Return the place of one checkpoint of a subject."""
         if side.found is not None and side.found.identity is not None:
-            return Place(Names.of(side.given), side.found.path, side.found.identity)
+            return Place(Names.of(side.given), side.found.real, side.found.identity)
         if side.given not in self._named:
             self._named[side.given] = self._look(side.given)
         return self._named[side.given]
@@ -61,7 +61,8 @@ class Places:
         try:
             with os.scandir(directory) as entries:
                 listed = sorted(entries, key=lambda entry: entry.name)
-            return Place(names, directory, identify(read_bytes(Path(path), path), listed))
+            identity = identify(read_bytes(Path(path), path), listed)
+            return Place(names, os.path.realpath(directory), identity)
         except (InputError, OSError):
             return as_given(given)
 

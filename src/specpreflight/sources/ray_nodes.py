@@ -36,12 +36,24 @@ def read_ray_nodes(address: str, seconds: float = _SECONDS) -> list[RayNode]:
     Raises:
         InputError: Ray is not installed, the cluster cannot be reached, or a node does not answer.
     """
+    ray = connect(address)
+    try:
+        return _ask(ray, seconds)
+    finally:
+        ray.shutdown()
+
+
+def connect(address: str) -> Any:
+    """Connect this process to a cluster and return Ray.
+
+    Raises:
+        InputError: Ray is not installed, or the cluster cannot be reached.
+    """
     try:
         import ray
     except ImportError:
         raise InputError(
-            "comparing the nodes of a Ray cluster needs Ray",
-            hint="pip install 'specpreflight[ray]'",
+            "talking to a Ray cluster needs Ray", hint="pip install 'specpreflight[ray]'"
         ) from None
     _require_listener(address)
     try:
@@ -49,10 +61,7 @@ def read_ray_nodes(address: str, seconds: float = _SECONDS) -> list[RayNode]:
     except Exception as error:
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise InputError(f"no Ray cluster at {address}: {reason}") from None
-    try:
-        return _ask(ray, seconds)
-    finally:
-        ray.shutdown()
+    return ray
 
 
 def _require_listener(address: str) -> None:
