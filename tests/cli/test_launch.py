@@ -1,11 +1,15 @@
 """`specpreflight launch`: what a user sees."""
 
 import json
+import shutil
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
 from specpreflight.cli import main
+
+EXAMPLE = Path(__file__).parents[2] / "examples/kimi-k2.5-eagle3"
 
 SCRIPT = """#!/bin/bash
 export NCCL_DEBUG=INFO
@@ -123,3 +127,21 @@ def test_check_says_that_a_file_starts_more_engines_and_scan_checks_all(tmp_path
     assert "two.sh starts 2 engines; this is about number 1, on line 1" in checked.stderr
     scanned = runner.invoke(main, ["scan", "two.sh", "--format", "json"])
     assert len(json.loads(scanned.stdout)["reports"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        ('cd "$(dirname "$0")"', ["x/serve.sh"]),
+        ('cd "$(dirname "$0")"', ["--", "bash", "x/serve.sh"]),
+        ('D=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd); cd "$D"', ["--", "bash", "x/serve.sh"]),
+        ("", ["--", "x/serve.sh"]),
+    ],
+)  # fmt: skip
+def test_check_finds_checkpoints_where_the_script_changes_to(tmp_path, monkeypatch, script, words):
+    shutil.copytree(EXAMPLE, tmp_path / "x")
+    launch = "sglang serve --model-path target --speculative-draft-model-path draft"
+    (tmp_path / "x/serve.sh").write_text(f"{script}\n{launch} --speculative-algorithm EAGLE3\n")
+    monkeypatch.chdir(tmp_path)
+    checked = CliRunner().invoke(main, ["check", "--no-env", *words])
+    assert "draft-context-shorter" in checked.stdout

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -198,7 +198,7 @@ def _inherited(options: Options) -> Mapping[str, Variable] | None:
 
 
 class _Locator:
-    """Finds the checkpoints that a launch names: outside its container, or beside its file."""
+    """Finds the checkpoints that a launch names, which may lie outside its container."""
 
     def __init__(self, command: Command | None) -> None:
         self.command = command
@@ -207,7 +207,17 @@ class _Locator:
         if self.command is None:
             return path
         outside = self.command.outside(path)
-        if self.command.path is None or os.path.lexists(outside):
+        if os.path.lexists(outside):
             return outside
-        beside = Path(self.command.path).parent / outside
-        return str(beside) if beside.exists() else outside
+        for folder in self._folders():
+            if (folder / outside).exists():
+                return str(folder / outside)
+        return outside
+
+    def _folders(self) -> Iterator[Path]:
+        """Yield where a relative path may start: where the command changes to, beside its file."""
+        assert self.command is not None
+        if self.command.directory is not None:
+            yield Path(self.command.outside(self.command.directory))
+        if self.command.path is not None:
+            yield Path(self.command.path).parent

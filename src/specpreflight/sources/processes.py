@@ -145,6 +145,14 @@ class Tracer:
         shell.run(text, line)
         self.notes.extend(note for note in shell.notes if note not in self.notes)
 
+    def _run_file(self, name: str, text: str, process: Process, arguments: Sequence[str]) -> None:
+        """Follow a script that the process runs by its name; places in it are its own."""
+        before, self.path = self.path, name
+        try:
+            self.run_script(text, process, arguments)
+        finally:
+            self.path = before
+
     def _follow(self, process: Process) -> None:
         words = process.words
         program = words[0].rsplit("/", 1)[-1]
@@ -203,7 +211,7 @@ class Tracer:
         if words[0].endswith(".sh") or self._script_text(words[0]) is not None:
             text = self._script_text(words[0])
             if text is not None:
-                self.run_script(text, process, words[1:])
+                self._run_file(words[0], text, process, words[1:])
             return
         for at in range(1, len(words)):
             rest = words[at:]
@@ -280,7 +288,7 @@ class Tracer:
         text = self.written.get(posixpath.normpath(name))
         text = self.files.read(name) if text is None else text
         if text is not None:
-            self.run_script(text, process, words[at + 1 :])
+            self._run_file(name, text, process, words[at + 1 :])
         elif _MENTION.search(words[at]):
             self.missing.append(words[at])
 
