@@ -131,7 +131,7 @@ def head_size(config: DraftConfig, heads: int) -> int:
     """Return `head_dim`; null and absent are hidden size / heads."""
     stated = config.get("head_dim")
     if stated is None:
-        return whole(config.get("hidden_size"), "`hidden_size`") // heads
+        return whole(config.need("hidden_size"), "`hidden_size`") // heads
     return whole(stated, "`head_dim`")
 
 
@@ -144,8 +144,8 @@ def attention(
     o_bias: bool,
 ) -> Iterator[Parameter]:
     """`qkv_proj`, `o_proj` and the scales of an attention layer with input width `columns`."""
-    hidden = whole(config.get("hidden_size"), "`hidden_size`")
-    heads = whole(config.get("num_attention_heads"), "`num_attention_heads`")
+    hidden = whole(config.need("hidden_size"), "`hidden_size`")
+    heads = whole(config.need("num_attention_heads"), "`num_attention_heads`")
     stated = config.get("num_key_value_heads")
     kv_heads = heads if stated is None else whole(stated, "`num_key_value_heads`")
     if kv_heads == 0:
@@ -161,8 +161,8 @@ def attention(
 
 def mlp(layers: Layers, config: DraftConfig, prefix: str) -> Iterator[Parameter]:
     """`gate_up_proj` and `down_proj` of a SiLU MLP."""
-    hidden = whole(config.get("hidden_size"), "`hidden_size`")
-    size = whole(config.get("intermediate_size"), "`intermediate_size`")
+    hidden = whole(config.need("hidden_size"), "`hidden_size`")
+    size = whole(config.need("intermediate_size"), "`intermediate_size`")
     yield from layers.gate_up(f"{prefix}.gate_up_proj", hidden, size)
     yield from layers.row(f"{prefix}.down_proj", size, hidden)
     require_silu(config)
@@ -193,9 +193,9 @@ class _Eagle(DraftModel):
     def build(self) -> None:
         """Restate the constructors."""
         config, layers = self.config, Layers(self.release, self.quantization, self.situation.ranks)
-        hidden = whole(config.get("hidden_size"), "`hidden_size`")
-        self.add(layers.vocabulary("model.embed_tokens", config.get("vocab_size"), hidden))
-        for index in range(whole(config.get("num_hidden_layers"), "`num_hidden_layers`")):
+        hidden = whole(config.need("hidden_size"), "`hidden_size`")
+        self.add(layers.vocabulary("model.embed_tokens", config.need("vocab_size"), hidden))
+        for index in range(whole(config.need("num_hidden_layers"), "`num_hidden_layers`")):
             prefix = f"model.layers.{index}"
             self.add(self.attention(layers, f"{prefix}.self_attn", hidden))
             self.add(mlp(layers, config, f"{prefix}.mlp"))
@@ -204,7 +204,7 @@ class _Eagle(DraftModel):
             self.add(layers.norm(f"{prefix}.post_attention_layernorm", hidden))
         self.add(layers.plain("model.fc", 2 * hidden, hidden, bias=True))
         if not config.get("tie_word_embeddings"):
-            rows = config.get("hot_vocab_size", config.get("vocab_size"))
+            rows = config.get("hot_vocab_size", config.need("vocab_size"))
             self.add(layers.vocabulary("lm_head", rows, hidden))
 
     def attention(self, layers: Layers, prefix: str, hidden: int) -> Iterator[Parameter]:
@@ -260,13 +260,13 @@ class LlamaForCausalLM(DraftModel):
     @property
     def count(self) -> int:
         """The number of layers."""
-        return whole(self.config.get("num_hidden_layers"), "`num_hidden_layers`")
+        return whole(self.config.need("num_hidden_layers"), "`num_hidden_layers`")
 
     def build(self) -> None:
         """Restate the constructors."""
         config, layers = self.config, Layers(self.release, self.quantization, self.situation.ranks)
-        hidden = whole(config.get("hidden_size"), "`hidden_size`")
-        self.add(layers.vocabulary("model.embed_tokens", config.get("vocab_size"), hidden))
+        hidden = whole(config.need("hidden_size"), "`hidden_size`")
+        self.add(layers.vocabulary("model.embed_tokens", config.need("vocab_size"), hidden))
         for index in range(self.count):
             prefix = f"model.layers.{index}"
             self.add(self.attention(layers, f"{prefix}.self_attn", hidden))
@@ -275,7 +275,7 @@ class LlamaForCausalLM(DraftModel):
             self.add(layers.norm(f"{prefix}.post_attention_layernorm", hidden))
         self.add(layers.norm("model.norm", hidden))
         if not config.get("tie_word_embeddings"):
-            self.add(layers.vocabulary("lm_head", config.get("vocab_size"), hidden))
+            self.add(layers.vocabulary("lm_head", config.need("vocab_size"), hidden))
 
     def attention(self, layers: Layers, prefix: str, hidden: int) -> Iterator[Parameter]:
         """Return the parameters of one attention layer."""
@@ -315,7 +315,7 @@ class Qwen3ForCausalLM(LlamaForCausalLM):
 
     def attention(self, layers: Layers, prefix: str, hidden: int) -> Iterator[Parameter]:
         """Return the parameters of one attention layer."""
-        head = head_size(self.config, whole(self.config.get("num_attention_heads"), "heads"))
+        head = head_size(self.config, whole(self.config.need("num_attention_heads"), "heads"))
         bias = bool(self.config.need("attention_bias"))
         yield from layers.norm(f"{prefix}.q_norm", head)
         yield from layers.norm(f"{prefix}.k_norm", head)

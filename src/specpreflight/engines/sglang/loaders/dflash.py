@@ -34,8 +34,8 @@ class DFlashDraftModel(DraftModel):
         config = self.config
         quantised = self.quantization if self.release.since("0.5.15") else Quantization()
         layers = Layers(self.release, quantised, self.situation.ranks)
-        hidden = whole(config.get("hidden_size"), "`hidden_size`")
-        count = whole(config.get("num_hidden_layers"), "`num_hidden_layers`")
+        hidden = whole(config.need("hidden_size"), "`hidden_size`")
+        count = whole(config.need("num_hidden_layers"), "`num_hidden_layers`")
         gemma = self.release.since("0.5.23") and config.get("use_gemma_norm", False)
         norm = layers.gemma_norm if gemma else layers.norm
         for index in range(count):
@@ -53,7 +53,7 @@ class DFlashDraftModel(DraftModel):
 
     def _attention(self, layers: Layers, prefix: str, hidden: int) -> None:
         config = self.config
-        heads = whole(config.get("num_attention_heads"), "`num_attention_heads`")
+        heads = whole(config.need("num_attention_heads"), "`num_attention_heads`")
         kv_heads = whole(config.get("num_key_value_heads", heads), "`num_key_value_heads`")
         head = whole(config.get("head_dim", hidden // heads), "`head_dim`")
         bias = bool(config.get("attention_bias", False))
@@ -104,7 +104,7 @@ class DFlashDraftModel(DraftModel):
             return
         gru = whole(self.setting("gru_hidden_dim", top_level=True), "`gru_hidden_dim`")
         width = whole(self.setting("emb_dim", top_level=True), "`emb_dim`")
-        rows = whole(self.config.get("vocab_size"), "`vocab_size`")
+        rows = whole(self.config.need("vocab_size"), "`vocab_size`")
         for name, shape in (
             ("prefix_gru.weight_ih_l0", (3 * gru, hidden)),
             ("prefix_gru.weight_hh_l0", (3 * gru, gru)),

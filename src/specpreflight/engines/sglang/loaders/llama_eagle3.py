@@ -44,15 +44,15 @@ class LlamaForCausalLMEagle3(DraftModel):
         """Restate the constructors of the class and of its `LlamaModel`."""
         config, layers = self.config, Layers(self.release, self.quantization, self.situation.ranks)
         many = self.release.since("0.5.12")
-        if not many and config.get("num_hidden_layers") != 1:
+        if not many and config.need("num_hidden_layers") != 1:
             raise Refusal("ValueError", "EAGLE3 currently only supports 1 layer")
-        hidden = whole(config.get("hidden_size"), "`hidden_size`")
+        hidden = whole(config.need("hidden_size"), "`hidden_size`")
         target = hidden
         if config.has("target_hidden_size"):
             target = whole(config.get("target_hidden_size"), "`target_hidden_size`")
         count = self.aux_states() if many else 3
         bias = bool(config.get("bias", False)) or not self.release.since("0.4.9")
-        self.add(layers.vocabulary("model.embed_tokens", config.get("vocab_size"), hidden))
+        self.add(layers.vocabulary("model.embed_tokens", config.need("vocab_size"), hidden))
         self.add(layers.plain("model.fc", target * count, hidden, bias))
         if self.release.since("0.5.17") and self.norm_before_fc():
             self.add(layers.norm("model.input_norm", target * count))
@@ -60,7 +60,7 @@ class LlamaForCausalLMEagle3(DraftModel):
             for index in range(count):
                 self.add(layers.norm(f"model.fc_norm.{index}", target))
         if many:
-            for index in range(whole(config.get("num_hidden_layers"), "`num_hidden_layers`")):
+            for index in range(whole(config.need("num_hidden_layers"), "`num_hidden_layers`")):
                 self._decoder(layers, f"model.layers.{index}", hidden, index == 0)
         else:
             self._decoder(layers, "model.midlayer", hidden, True)
@@ -94,7 +94,7 @@ class LlamaForCausalLMEagle3(DraftModel):
             return
         rows = config.need("draft_vocab_size")
         if rows is None and self.release.since("0.5.2"):
-            rows = config.get("vocab_size")
+            rows = config.need("vocab_size")
         self.add(layers.vocabulary("lm_head", rows, hidden))
 
     def aux_states(self) -> int:
@@ -120,7 +120,7 @@ class LlamaForCausalLMEagle3(DraftModel):
     def shares_embedding(self) -> bool:
         """The embedding is kept where the target's width differs (`set_embed`)."""
         stated = self.config.get("target_hidden_size")
-        return stated is None or stated == self.config.get("hidden_size")
+        return stated is None or stated == self.config.need("hidden_size")
 
     def load(self, tensor: Tensor) -> None:
         """Restate the loop of `load_weights`."""

@@ -135,10 +135,10 @@ class Eagle3DeepseekV2ForCausalLM(DraftModel):
         """Restate the constructors of the class and of `Eagle3MLAModel`."""
         config, layers = self.config, Layers(self.release, self.quantization, self.situation.ranks)
         config.need("kv_lora_rank")
-        hidden = whole(config.get("hidden_size"), "`hidden_size`")
+        hidden = whole(config.need("hidden_size"), "`hidden_size`")
         target = whole(config.get("target_hidden_size") or hidden, "`target_hidden_size`")
         count, bias = self.aux_states(), bool(config.get("bias", False))
-        self.add(layers.vocabulary("model.embed_tokens", config.get("vocab_size"), hidden))
+        self.add(layers.vocabulary("model.embed_tokens", config.need("vocab_size"), hidden))
         if self.release.since("0.5.15"):
             self.add(layers.column("model.fc", target * count, hidden, bias))
         else:
@@ -147,12 +147,12 @@ class Eagle3DeepseekV2ForCausalLM(DraftModel):
         if normed and self.release.since("0.5.13"):
             for index in range(count):
                 self.add(layers.norm(f"model.fc_norm.{index}", target))
-        if config.get("num_hidden_layers") != 1:
+        if config.need("num_hidden_layers") != 1:
             raise Refusal("ValueError", "EAGLE3 currently only supports 1 layer")
         if config.get("q_lora_rank") is None:
             text = "Eagle3 MLA layer requires q_lora_rank in the draft config"
             raise Refusal("ValueError", text)
-        prefix, size = "model.midlayer", whole(config.get("intermediate_size"), "size")
+        prefix, size = "model.midlayer", whole(config.need("intermediate_size"), "size")
         self.add(attention(layers, config, f"{prefix}.self_attn", 2 * hidden))
         self.add(layers.gate_up(f"{prefix}.mlp.gate_up_proj", hidden, size))
         self.add(layers.row(f"{prefix}.mlp.down_proj", size, hidden))
@@ -162,7 +162,7 @@ class Eagle3DeepseekV2ForCausalLM(DraftModel):
         self.add(layers.norm("model.norm", hidden))
         if not config.get("tie_word_embeddings"):
             rows = config.get("draft_vocab_size")
-            rows = config.get("vocab_size") if rows is None else rows
+            rows = config.need("vocab_size") if rows is None else rows
             self.add(layers.vocabulary("lm_head", rows, hidden))
         self._halves = _Halves(self)
 
@@ -185,7 +185,7 @@ class Eagle3DeepseekV2ForCausalLM(DraftModel):
     def shares_embedding(self) -> bool:
         """The embedding is kept where the target's width differs (`set_embed`)."""
         stated = self.config.get("target_hidden_size")
-        return stated is None or stated == self.config.get("hidden_size")
+        return stated is None or stated == self.config.need("hidden_size")
 
     def load(self, tensor: Tensor) -> None:
         """Restate the loop of `load_weights`."""
@@ -228,8 +228,8 @@ class DeepseekV3ForCausalLMNextN(DraftModel):
     def build(self) -> None:
         """Restate the constructors of the class and of `DeepseekModelNextN`."""
         config, layers = self.config, Layers(self.release, self.quantization, self.situation.ranks)
-        hidden = whole(config.get("hidden_size"), "`hidden_size`")
-        self.add(layers.vocabulary("model.embed_tokens", config.get("vocab_size"), hidden))
+        hidden = whole(config.need("hidden_size"), "`hidden_size`")
+        self.add(layers.vocabulary("model.embed_tokens", config.need("vocab_size"), hidden))
         self.add(layers.norm("model.enorm", hidden))
         self.add(layers.norm("model.hnorm", hidden))
         self.add(layers.plain("model.eh_proj", 2 * hidden, hidden))
@@ -238,7 +238,7 @@ class DeepseekV3ForCausalLMNextN(DraftModel):
         self.add(layers.norm("model.decoder.input_layernorm", hidden))
         self.add(layers.norm("model.decoder.post_attention_layernorm", hidden))
         self.add(layers.norm("model.shared_head.norm", hidden))
-        self.add(layers.vocabulary("lm_head", config.get("vocab_size"), hidden))
+        self.add(layers.vocabulary("lm_head", config.need("vocab_size"), hidden))
         self._halves = _Halves(self)
 
     def _moe(self, layers: Layers, prefix: str, hidden: int) -> None:
@@ -273,7 +273,7 @@ class DeepseekV3ForCausalLMNextN(DraftModel):
             raise Refusal("ValueError", "num_nextn_predict_layers is not in the config")
         if self.config.get("num_nextn_predict_layers") != 1:
             raise Refusal("AssertionError", "Only 1 nextn layer is supported")
-        layers = self.config.get("num_hidden_layers")
+        layers = self.config.need("num_hidden_layers")
         self.prefix = f"model.layers.{0 if layers == 1 else layers}"
 
     def load(self, tensor: Tensor) -> None:

@@ -42,7 +42,7 @@ def _attention(
 
     `scales_since` is the release that began to hand the quantisation to `RadixAttention`.
     """
-    heads = whole(config.get("num_attention_heads"), "`num_attention_heads`")
+    heads = whole(config.need("num_attention_heads"), "`num_attention_heads`")
     kv_heads = whole(config.get("num_key_value_heads"), "`num_key_value_heads`")
     if kv_heads == 0:
         raise Refusal("ZeroDivisionError", "integer modulo by zero")
@@ -55,7 +55,7 @@ def _attention(
 
 
 def _norms(layers: Layers, config: DraftConfig, prefix: str, hidden: int) -> Iterator[Parameter]:
-    head = dense.head_size(config, whole(config.get("num_attention_heads"), "heads"))
+    head = dense.head_size(config, whole(config.need("num_attention_heads"), "heads"))
     for norm in ("input_layernorm", "post_attention_layernorm"):
         yield from layers.gemma_norm(f"{prefix}.{norm}", hidden)
     for norm in ("q_norm", "k_norm"):
@@ -93,18 +93,18 @@ class Qwen3NextForCausalLMMTP(DraftModel):
     def build(self) -> None:
         """Restate the constructors."""
         config, layers = self.config, Layers(self.release, self.quantization, self.situation.ranks)
-        hidden = whole(config.get("hidden_size"), "`hidden_size`")
+        hidden = whole(config.need("hidden_size"), "`hidden_size`")
         late = self.release.since("0.5.14")
         self.fused = int(late and _fuses_shared_expert(config))
         self.add(layers.plain("fc", 2 * hidden, hidden))
         self.add(layers.gemma_norm("pre_fc_norm_embedding", hidden))
         self.add(layers.gemma_norm("pre_fc_norm_hidden", hidden))
-        self.add(layers.vocabulary("model.embed_tokens", config.get("vocab_size"), hidden))
+        self.add(layers.vocabulary("model.embed_tokens", config.need("vocab_size"), hidden))
         self.add(_attention(layers, config, "model.layers.0", hidden, "0.5.9"))
         self.add(_moe(layers, config, "model.layers.0.mlp", hidden, self.fused))
         self.add(_norms(layers, config, "model.layers.0", hidden))
         self.add(layers.gemma_norm("model.norm", hidden))
-        self.add(layers.vocabulary("lm_head", config.get("vocab_size"), hidden))
+        self.add(layers.vocabulary("lm_head", config.need("vocab_size"), hidden))
         self.experts = experts_mapping(whole(config.get("num_experts"), "experts") + self.fused)
 
     @property
@@ -186,11 +186,11 @@ class Qwen3_5ForCausalLMMTP(DraftModel):
     def build(self) -> None:
         """Restate the constructors; the config is the text config."""
         config, layers = self.config, Layers(self.release, self.quantization, self.situation.ranks)
-        hidden = whole(config.get("hidden_size"), "`hidden_size`")
+        hidden = whole(config.need("hidden_size"), "`hidden_size`")
         self.add(layers.plain("fc", 2 * hidden, hidden))
         self.add(layers.gemma_norm("pre_fc_norm_embedding", hidden))
         self.add(layers.gemma_norm("pre_fc_norm_hidden", hidden))
-        self.add(layers.vocabulary("model.embed_tokens", config.get("vocab_size"), hidden))
+        self.add(layers.vocabulary("model.embed_tokens", config.need("vocab_size"), hidden))
         self.add(_attention(layers, config, "model.layers.0", hidden, "0.5.17"))
         kind = config.get("model_type")
         if kind == "qwen3_5_text":
@@ -202,7 +202,7 @@ class Qwen3_5ForCausalLMMTP(DraftModel):
         self.add(_norms(layers, config, "model.layers.0", hidden))
         self.add(layers.gemma_norm("model.norm", hidden))
         if not config.get("tie_word_embeddings"):
-            self.add(layers.vocabulary("lm_head", config.get("vocab_size"), hidden))
+            self.add(layers.vocabulary("lm_head", config.need("vocab_size"), hidden))
         self.count = config.get("num_experts")
         self.separate = experts_mapping(self.count) if isinstance(self.count, int) else {}
         self.fused_seen = False
@@ -304,9 +304,9 @@ class MiMoMTP(DraftModel):
     def build(self) -> None:
         """Restate the constructors."""
         config, layers = self.config, Layers(self.release, self.quantization, self.situation.ranks)
-        hidden = whole(config.get("hidden_size"), "`hidden_size`")
+        hidden = whole(config.need("hidden_size"), "`hidden_size`")
         block = "model.mtp_block"
-        self.add(layers.vocabulary("model.embed_tokens", config.get("vocab_size"), hidden))
+        self.add(layers.vocabulary("model.embed_tokens", config.need("vocab_size"), hidden))
         self.add(layers.norm("model.token_layernorm", hidden))
         self.add(layers.norm("model.hidden_layernorm", hidden))
         self.add(layers.plain("model.input_proj", 2 * hidden, hidden))
@@ -315,7 +315,7 @@ class MiMoMTP(DraftModel):
         self.add(layers.norm(f"{block}.input_layernorm", hidden))
         self.add(layers.norm(f"{block}.post_attention_layernorm", hidden))
         self.add(layers.norm("model.final_layernorm", hidden))
-        self.add(layers.vocabulary("lm_head", config.get("vocab_size"), hidden))
+        self.add(layers.vocabulary("lm_head", config.need("vocab_size"), hidden))
 
     @property
     def reads_head(self) -> bool:
