@@ -248,6 +248,17 @@ class SftpStorage:
             file = self._ftp.open(path, "rb")
         return BufferedReader(_RemoteBytes(file, self._failures), _WINDOW)
 
+    def read_at(self, path: str, start: int, size: int) -> bytes:
+        """Return `size` bytes of a file from offset `start`, fewer where it ends before.
+
+        Raises:
+            OSError: it cannot be read.
+        """
+        with self._failures(), self._ftp.open(path, "rb") as file:
+            end = min(start + size, file.stat().st_size or 0)
+            pieces = [(at, min(_PIECE, end - at)) for at in range(start, end, _PIECE)]
+            return b"".join(file.readv(pieces))
+
     def entries(self, directory: str) -> list[Entry]:
         """Return what is in a directory, links to files followed; nothing where there is none."""
         with self._failures():
