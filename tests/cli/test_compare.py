@@ -112,6 +112,20 @@ def test_a_recorded_launch_with_its_script(run: Run, tmp_path: Path) -> None:
     assert engine["consequences"][0]["rule"] == "target-cannot-capture"
 
 
+def test_scripts_whose_checkpoints_are_elsewhere(run: Run, tmp_path: Path) -> None:
+    for name, tokens in (("a.sh", 4), ("b.sh", 8)):
+        (tmp_path / name).write_text(
+            f"export NCCL_NTHREADS={tokens}\n"
+            "python -m sglang.launch_server --model-path /models/none "
+            f"--speculative-algorithm EAGLE3 --speculative-num-draft-tokens {tokens}\n"
+        )
+    ran = compare(run, tmp_path / "a.sh", tmp_path / "b.sh", "--format", "json")
+    assert "/models/none/config.json" in ran.stderr
+    assert {one["name"] for one in ran.data["changes"]} == {
+        "--speculative-num-draft-tokens", "NCCL_NTHREADS",
+    }  # fmt: skip
+
+
 # Checkpoints
 
 

@@ -95,6 +95,8 @@ def _engine_source(engine: EngineVersion) -> EngineSource:
 def _checkpoint(checkpoint: Checkpoint | None, secrets: Iterable[str]) -> LockedCheckpoint | None:
     if checkpoint is None:
         return None
+    if checkpoint.problem is not None:
+        return LockedCheckpoint(scrub(checkpoint.given, secrets), {})
     if checkpoint.directory is not None:
         files = hash_checkpoint(checkpoint.directory)
     else:

@@ -126,6 +126,8 @@ def _checkpoint(
         return
     if before.path != after.path:
         yield Change(part, "path", before.path, after.path)
+    if not before.files or not after.files:
+        return  # one could not be read: nothing is known to differ
     keys = list(diff_values(part, flatten(before.config), flatten(after.config)))
     yield from keys
     for name in sorted(before.files.keys() | after.files.keys()):
