@@ -95,6 +95,7 @@ _RULES: Mapping[str, When] = {
     "architecture.remote_code_needed": on("config.remote-code"),
     "architecture.config_inconsistent": on(
         "config.inconsistent",
+        "config.markov-head",
         "config.mask-token-outside",
         "config.rejected",
         "rope.missing-keys",
@@ -168,6 +169,7 @@ _RULES: Mapping[str, When] = {
         "arguments.block-draft-steps",
         "arguments.topk-paged",
         "arguments.multi-layer-tokens",
+        "arguments.tree-without-tokens",
     ),
     "launch.topk_needs_other_backend": on(
         "cache.topk-paged",

@@ -1,6 +1,7 @@
-"""What a DFLASH or DSPARK draft needs of the target beside its hidden states.
+"""What a DFLASH or DSPARK draft needs beside the target's hidden states.
 
-Restates `speculative/dflash_worker.py` (`dflash_worker_v2.py` from 0.5.16 on) and
+Restates `speculative/dspark_components/dspark_config.py:parse_dspark_draft_config`,
+`speculative/dflash_worker.py` (`dflash_worker_v2.py` from 0.5.16 on) and
 `model_executor/model_runner.py:init_aux_hidden_state_capture` (from 0.5.16 on
 `model_runner_components/attention_backend_setup.py:configure_aux_hidden_state_capture`).
 """
@@ -23,6 +24,8 @@ def block_draft_events(pair: Pair) -> Iterator[Event]:
     yield from _cannot_capture(pair)
     if pair.algorithm == "DFLASH":
         yield from _mask_token_outside(pair)
+    else:
+        yield from _markov_head_missing(pair)
 
 
 def _cannot_capture(pair: Pair) -> Iterator[Event]:
@@ -80,3 +83,35 @@ def _mask_token_id(pair: Pair) -> tuple[str, Any]:
     if isinstance(nested, Mapping) and nested.get("mask_token_id") is not None:
         return "/dflash_config", nested["mask_token_id"]
     return "", pair.draft.config.get("mask_token_id")
+
+
+def _markov_head_missing(pair: Pair) -> Iterator[Event]:
+    """Yield the event for a DSPARK draft without its Markov head, read by the target's runner."""
+    place, rank = _markov_rank(pair)
+    if not isinstance(rank, int) or rank > 0:
+        return
+    yield Event(
+        "config.markov-head",
+        Outcome.REFUSES,
+        Stage.DRAFT_CONFIG,
+        f"a DSPARK draft has a Markov head, and `markov_rank` is {rank}",
+        engine_message=(
+            f"DSPARK requires markov_rank > 0 in the draft config, got markov_rank={rank}."
+        ),
+        exception="ValueError",
+        source="model_executor/model_runner_components/spec_aux_hidden_state.py",
+        values=pair.draft_value(place),
+    )
+
+
+def _markov_rank(pair: Pair) -> tuple[str, Any]:
+    """Return the rank that wins, and where it stands; 0 where none is stated."""
+    config, nested = pair.draft.config, pair.draft.config.get("dspark_config")
+    if config.get("dspark_markov_rank") is not None:
+        return "/dspark_markov_rank", config.get("dspark_markov_rank")
+    if isinstance(nested, Mapping) and "markov_rank" in nested:
+        return "/dspark_config/markov_rank", nested["markov_rank"] or 0
+    for place, found in ((pair.draft.pointer, pair.draft.text), ("", config)):
+        if found.has("markov_rank"):
+            return f"{place}/markov_rank", found.get("markov_rank") or 0
+    return "/markov_rank", 0

@@ -34,6 +34,14 @@ _OWN: Final = "speculative_draft_attention_backend"
 _SUGGESTED: Final = ("trtllm_mha", "fa3", "flashinfer", "triton")
 
 
+def target_backend_events(pair: Pair) -> Iterator[Event]:
+    """Yield what stops the target's runner when it builds its attention backends."""
+    names = _target_backends(pair)
+    if names is not None:
+        yield from _split_refused(pair, *names)
+        yield from _hpc_ops_refused(pair, *names)
+
+
 def draft_backend_events(pair: Pair) -> Iterator[Event]:
     """Yield what stops the draft's worker when it builds its attention backends."""
     if pair.algorithm not in ("EAGLE", "EAGLE3", "STANDALONE"):
@@ -41,7 +49,6 @@ def draft_backend_events(pair: Pair) -> Iterator[Event]:
     names = _backends(pair)
     if names is None:
         return
-    yield from _split_refused(pair, *names)
     wrong_kind = next(_wrong_kind(pair, names), None)
     if wrong_kind is not None:
         yield wrong_kind
@@ -52,8 +59,10 @@ def draft_backend_events(pair: Pair) -> Iterator[Event]:
 def _backends(pair: Pair) -> tuple[str, str] | None:
     """Return the backends for prefill and decoding, `None` where they cannot be predicted."""
     own = pair.setting(_OWN)
-    if own:
-        return str(own), str(own)
+    return (str(own), str(own)) if own else _target_backends(pair)
+
+
+def _target_backends(pair: Pair) -> tuple[str, str] | None:
     base = pair.setting("attention_backend")
     prefill = pair.setting("prefill_attention_backend") or base
     decode = pair.setting("decode_attention_backend") or base
@@ -74,6 +83,21 @@ def _split_refused(pair: Pair, prefill: str, decode: str) -> Iterator[Event]:
         source="model_executor/model_runner.py:ModelRunner._get_attention_backend",
         values=_flags(pair, "prefill_attention_backend", "decode_attention_backend"),
     )
+
+
+def _hpc_ops_refused(pair: Pair, prefill: str, decode: str) -> Iterator[Event]:
+    """0.5.17 and newer have the backend, without speculation."""
+    if "hpc_ops" in (prefill, decode):
+        yield Event(
+            "attention.hpc-ops-speculative",
+            Outcome.CRASHES,
+            Stage.WARMUP,
+            "hpc_ops does not support speculative decoding",
+            engine_message="hpc_ops backend does not support speculative decoding for now.",
+            exception="ValueError",
+            source="layers/attention/attention_registry.py",
+            values=_flags(pair, "attention_backend"),
+        )
 
 
 def _wrong_kind(pair: Pair, names: tuple[str, str]) -> Iterator[Event]:

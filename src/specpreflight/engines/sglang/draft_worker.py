@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from specpreflight.engines.sglang.pair import Pair
-from specpreflight.models.finding import Outcome, Stage, Value
+from specpreflight.models.finding import Confidence, Outcome, Stage, Value
 from specpreflight.models.resolved import Event
 from specpreflight.models.weights import weights_of
 
@@ -17,6 +17,7 @@ from specpreflight.models.weights import weights_of
 def draft_worker_events(pair: Pair) -> Iterator[Event]:
     """Yield what the constructors of the draft's model and worker raise."""
     yield from _eagle3_config(pair)
+    yield from _tree_without_tokens(pair)
     yield from _multi_layer_tokens(pair)
     yield from _sampling_vocabulary(pair)
 
@@ -59,6 +60,35 @@ def _refused(message: str, said: str, exception: str, values: tuple[Value, ...])
         exception=exception,
         source="models/llama_eagle3.py:LlamaForCausalLMEagle3.__init__",
         values=values,
+    )
+
+
+def _tree_without_tokens(pair: Pair) -> Iterator[Event]:
+    """Yield the event for a tree whose size nobody chose.
+
+    `None` passes the hook in all releases; the first size that is computed from it is that of the
+    target's graphs (`num_tokens_per_bs`), or of the tree in the first draft.
+    """
+    topk = pair.setting("speculative_eagle_topk")
+    if pair.algorithm not in ("EAGLE", "EAGLE3", "STANDALONE"):
+        return
+    steps = pair.setting("speculative_num_steps")
+    if not isinstance(topk, int) or topk < 2 or not isinstance(steps, int):
+        return
+    if not pair.is_unset("speculative_num_draft_tokens"):
+        return
+    yield Event(
+        "arguments.tree-without-tokens",
+        Outcome.CRASHES,
+        Stage.WARMUP,
+        f"top-k {topk} needs `--speculative-num-draft-tokens`, which is not given",
+        exception="TypeError",
+        source="model_executor/cuda_graph_runner.py:CudaGraphRunner.__init__",
+        values=(
+            pair.args.value("speculative_eagle_topk"),
+            pair.args.value("speculative_num_draft_tokens"),
+        ),
+        confidence=Confidence.INFERRED,
     )
 
 

@@ -48,6 +48,13 @@ class Pair(NamedTuple):
         except Unknowable:
             return None
 
+    def is_unset(self, field: str) -> bool:
+        """Return whether a field is known to be `None`."""
+        try:
+            return getattr(self.args, field) is None
+        except Unknowable:
+            return False
+
     @property
     def eagle_config(self) -> Any:
         """`eagle_config` of the draft, `None` where it is absent or null."""

@@ -8,7 +8,10 @@ from typing import Any
 from specpreflight.engines.sglang.block_draft import block_draft_events
 from specpreflight.engines.sglang.config_events import Moment, after
 from specpreflight.engines.sglang.context_length import length_events, length_facts
-from specpreflight.engines.sglang.draft_attention import draft_backend_events
+from specpreflight.engines.sglang.draft_attention import (
+    draft_backend_events,
+    target_backend_events,
+)
 from specpreflight.engines.sglang.draft_reading import (
     BLOCK_DRAFTS,
     WITHOUT_DRAFT,
@@ -146,6 +149,7 @@ class Walk:
         for events, loaded in (
             (capture_events(pair), "the target's weights"),
             (block_draft_events(pair), "the target's weights"),
+            (target_backend_events(pair), "the target's weights"),
             (own_draft_events(pair), moment.loaded),
             (draft_worker_events(pair), moment.loaded),
             (sharing_events(pair), moment.loaded),

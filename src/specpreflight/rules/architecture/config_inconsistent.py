@@ -2,8 +2,9 @@
 
 ## What it checks
 What the config class of the engine's transformers release validates: heads against the hidden size,
-layer types against the number of layers, the keys that a RoPE scaling needs; and whatever else
-stops the engine while it reads the config.
+layer types against the number of layers, the keys that a RoPE scaling needs; whatever else stops
+the engine while it reads the config; and what a draft's class and worker ask of it: the one layer
+and `draft_vocab_size` of an EAGLE-3 head, the mask token of DFLASH, the Markov head of DSPARK.
 
 ## What the engine does
 transformers 4 raises a KeyError for missing RoPE keys when the config is built; transformers 5
@@ -37,6 +38,7 @@ RULE = rule_of_events(
     engines=("sglang", "vllm"),
     topics=(
         "config.inconsistent",
+        "config.markov-head",
         "config.mask-token-outside",
         "config.rejected",
         "rope.missing-keys",

@@ -53,6 +53,7 @@ _REMEDIES = {
     "arguments.parameters-without-steps": _ALL_OR_NONE,
     "arguments.steps-without-topk": _CHAIN,
     "arguments.multi-layer-tokens": _CHAIN,
+    "arguments.tree-without-tokens": _ALL_OR_NONE,
 }
 
 _TREES = ("EAGLE", "EAGLE3", "NEXTN", "STANDALONE")
@@ -114,6 +115,7 @@ RULE = Rule(
         "arguments.block-draft-steps",
         "arguments.topk-paged",
         "arguments.multi-layer-tokens",
+        "arguments.tree-without-tokens",
     ),
     check=check,
 )

@@ -238,6 +238,8 @@ def handle_kv4_compatibility(args: ServerArgs) -> None:
             exception="RuntimeError",
         )
     prefill, decode = attention_backends(args)
+    if args.since("0.5.21"):
+        _check_native_nvfp4(args, prefill, decode)
     if prefill != decode and prefill != "fa4":
         return
     mla = args.target.attention == "MLA"
@@ -263,3 +265,48 @@ def handle_kv4_compatibility(args: ServerArgs) -> None:
         field,
         "kv_cache_dtype",
     )
+
+
+def _check_native_nvfp4(args: ServerArgs, prefill: str | None, decode: str | None) -> None:
+    """trtllm_mha on SM100 keeps NVFP4 scales in a layout of its own (0.5.21 and newer)."""
+    native = args.kv_cache_dtype == "nvfp4" and args.machine.is_sm100
+    if not native or "trtllm_mha" not in (prefill, decode) or args.speculative_algorithm is None:
+        return
+    algorithm, said = str(args.speculative_algorithm).upper(), "SM100 native NVFP4"
+    topic, fields = "cache.nvfp4-speculative", ("kv_cache_dtype", "speculative_algorithm")
+    if algorithm not in ("EAGLE", "EAGLE3", "NEXTN", "NGRAM"):
+        block = algorithm in ("DFLASH", "DSPARK")
+        args.stop(
+            topic,
+            f"an nvfp4 KV cache on trtllm_mha does not go with {algorithm}",
+            f"{said} speculative decoding does not yet support {algorithm}; use EAGLE/NEXTN or "
+            "NGRAM."
+            if block
+            else f"{said} speculative decoding supports EAGLE, EAGLE3, NEXTN, and breadth-1 NGRAM; "
+            f"got {algorithm}.",
+            *fields,
+        )
+    breadth = args.speculative_ngram_max_bfs_breadth
+    if algorithm == "NGRAM" and breadth != 1:
+        args.stop(
+            topic,
+            f"an nvfp4 KV cache on trtllm_mha verifies chains only, NGRAM's breadth is {breadth}",
+            f"{said} NGRAM speculative decoding requires --speculative-ngram-max-bfs-breadth=1 "
+            "because trtllm_mha supports linear target verification only; got "
+            f"{breadth}.",
+            "speculative_ngram_max_bfs_breadth",
+        )
+    if algorithm == "NGRAM":
+        return
+    own = args.speculative_draft_attention_backend
+    if own is None:
+        args.set("speculative_draft_attention_backend", "trtllm_mha", "the target's NVFP4 layout")
+    elif own != "trtllm_mha":
+        args.stop(
+            topic,
+            f"an nvfp4 KV cache needs the draft on trtllm_mha as well, got {own}",
+            f"{said} speculative decoding requires "
+            "--speculative-draft-attention-backend=trtllm_mha so the draft worker consumes its "
+            f"physical NVFP4 KV layout; got {own!r}.",
+            "speculative_draft_attention_backend",
+        )
