@@ -171,6 +171,8 @@ def test_two_engines(tmp_path: Path) -> None:
         make_launch(tmp_path, None, None, "--max-model-len", "4096", engine="vllm@0.20.0"),
     )
     assert of_part(found, "engine")["engine"].before == "sglang 0.5.11"
+    assert not found.together
+    assert not any(change.consequences for change in found.changes)
 
 
 def test_a_recorded_launch_can_be_checked_again(tmp_path: Path) -> None:

@@ -39,7 +39,9 @@ def compare_launches(
         names: what the two are called.
     """
     changes = list(list_changes(before, after))
-    deltas = compare_reports(before.report, after.report)
+    # What one engine says is no consequence of a change to what the other is given.
+    is_one_engine = before.report.engine.name == after.report.engine.name
+    deltas = compare_reports(before.report, after.report) if is_one_engine else {}
     found = _attribute(before, after, launch, changes, deltas) if deltas else {}
     explained = [
         replace(change, consequences=in_order(deltas[key] for key in found.get(at, ())))

@@ -166,9 +166,10 @@ def _is(value: Any) -> str:
 
 
 def _sides(change: Change) -> tuple[str, str]:
-    """Return both values; a flag without a value is `given`."""
+    """Return both values; a flag without a value is `given`, a key of its JSON is not."""
+    is_bare = change.part == "flags" and "." not in change.name
     old, new = (
-        "given" if value is True and change.part == "flags" else show(value)
+        "given" if value is True and is_bare else show(value)
         for value in (change.before, change.after)
     )
     return old, new
