@@ -150,6 +150,7 @@ _RULES: Mapping[str, When] = {
     "files.generation_config_broken": ALWAYS,
     "files.copies_differ": ALWAYS,
     "files.weights_absent": ALWAYS,
+    "files.checkpoint_nested": ALWAYS,
     "files.weight_shard_missing": ALWAYS,
     "files.weight_file_broken": ALWAYS,
     "files.weight_index_wrong": ALWAYS,
