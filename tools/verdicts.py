@@ -426,44 +426,48 @@ the draft's architecture, both dtypes) is the recorded one.
 ## What is not predicted
 From the files and flags alone:
 
-- *How well a draft drafts.* Acceptance lengths are never computed. A finding says `accepts-nothing`
-  or `degrades` where the code feeds the draft something that it was not trained on; a draft that is
-  merely bad looks like a good one.
+- *How well a draft drafts.* Acceptance lengths are never computed. A finding says
+  `accepts-nothing` or `degrades` where the code feeds the draft something that it was not trained
+  on; a draft that is merely bad looks like a good one.
 - *Memory.* Whether weights, KV pools and CUDA graphs fit (`Capture CUDA graph failed`, out of
-  memory while loading or serving) depends on the card, the driver and what else runs there. That a
-  release does not count the draft when it sizes the pools is told, not whether that is too much.
-- *What requests do.* Lengths and concurrency decide whether a short rotary table, a full row of the
-  pool or two hidden sizes in one batch are ever met. Such findings stand at `serving`, and the first
-  two are made only where the launch asks for long requests.
+  memory while loading or serving) depends on the card, the driver and what else runs there. That
+  a release does not count the draft when it sizes the pools is told, not whether that is too
+  much.
+- *What requests do.* Lengths and concurrency decide whether a short rotary table, a full row of
+  the pool or two hidden sizes in one batch are ever met. Such findings stand at `serving`, and
+  the first two are made only where the launch asks for long requests.
 - *What is installed.* Kernels (`sgl-kernel`, FlashInfer, FA3, DeepEP), drivers and plugins that
   register algorithms, backends or models when they are imported are taken to be those of a plain
   installation of the release.
-- *The bytes of weights.* Names, shapes and dtypes are read, values are not (but for small maps such
-  as `d2t`); whether they are the right ones is unknown.
-- *Loaders of model classes that are not restated.* Their tensors are not judged (`keys` says which).
-- *Code that a checkpoint brings along* is never run. With `--trust-remote-code` such a config counts
-  by the keys that are in it; defaults and sub-configs that only its code knows are unknown.
+- *The bytes of weights.* Names, shapes and dtypes are read, values are not (but for small maps
+  such as `d2t`); whether they are the right ones is unknown.
+- *Loaders of model classes that are not restated.* Their tensors are not judged (`keys` says
+  which).
+- *Code that a checkpoint brings along* is never run. With `--trust-remote-code` such a config
+  counts by the keys that are in it; defaults and sub-configs that only its code knows are
+  unknown.
 - *Configuration classes of models that generate no text* (vision, audio) are known by name only;
   what follows from their defaults is unknown.
-- *A missing `model_type`.* transformers 4 guesses it from the text of the path. The prediction uses
-  the path as it is given.
+- *A missing `model_type`.* transformers 4 guesses it from the text of the path. The prediction
+  uses the path as it is given.
 - *The GPU*, where it decides and `--hardware` does not name it: the launch is predicted for each
   kind. A setting that they do not agree on is `unknown` in the report, with what each would do; a
   stop that only some of them have is listed under `skipped`.
 
-With a lower confidence (`observed`, `inferred`), because the code shows the cause and not the effect:
+With a lower confidence (`observed`, `inferred`), because the code shows the cause and not the
+effect:
 
 - what a server does after a read past the end of a table or a row (`rotary-table-short`,
   `no-room-for-drafts`), and how much a switch or layer that is not used costs
   (`training-switch-unread`, `aux-layers-not-used`, `dflash-layers-guessed`);
-- which kernels refuse mixed dtypes (`dtype-differs`), and what a quantisation scheme does with plain
-  weights (`quantization-inherited`);
+- which kernels refuse mixed dtypes (`dtype-differs`), and what a quantisation scheme does with
+  plain weights (`quantization-inherited`);
 - whether a target fits a second time as its own draft (`draft-path-missing`);
-- for a tree (`--engine PATH`), everything that hangs on a question that the tree does not answer, or
-  on a restated file that is not the nearest release's: the finding names it.
+- for a tree (`--engine PATH`), everything that hangs on a question that the tree does not answer,
+  or on a restated file that is not the nearest release's: the finding names it.
 
-What comes after the model classes are looked up (shapes, backends of the draft, workers) is restated
-by hand from the source of all releases, and not compared in the table above.
+What comes after the model classes are looked up (shapes, backends of the draft, workers) is
+restated by hand from the source of all releases, and not compared in the table above.
 """
 
 ACCURACY = ROOT / "docs/accuracy.md"
