@@ -123,6 +123,16 @@ def test_tracebacks_of_requests_and_of_the_end_are_no_death() -> None:
     assert_healthy(read(log.text), "0.5.9")
 
 
+@pytest.mark.parametrize("release", SGLANG)
+def test_the_release_without_the_arguments(release: str) -> None:
+    log = Sglang(release).start("RUN").serve(LENGTHS)
+    log.lines = [line for line in log.lines if "server_args=" not in line]
+    found = read(log.text)
+    assert (found.cause, found.healthy) == (None, True)
+    assert found.version.holds(release)
+    assert (found.version.low, found.version.high) != (None, None)
+
+
 @pytest.mark.parametrize("step", ["CFG", "DIST", "TW", "TKV", "TGR", "DW", "DKV", "DGR"])
 @pytest.mark.parametrize("release", ["0.5.2", "0.5.12", "0.5.23"])
 def test_a_log_that_is_cut_decides_nothing(release: str, step: str) -> None:

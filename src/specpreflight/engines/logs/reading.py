@@ -246,6 +246,8 @@ class LogReading:
         launch.foreign_lines = launch.foreign_lines + 1 if silent else 0
         if launch.tracebacks.read(line, launch.now):
             self._note_engine_of_frame(launch, line.text)
+            if launch.engine == "sglang":
+                launch.texts.update(words for words in TEXTS if words in line.text)
             return
         self._read_start(launch, line)
         read_step(launch, line)

@@ -90,6 +90,9 @@ def _read_sglang(launch: LaunchLog, line: Line) -> None:
     elif text.startswith("Load weight begin"):
         launch.loads[process] += 1
         launch.step = "TW" if launch.loads[process] == 1 else "DW"
+        if launch.loads[process] == 2:
+            order = "after" if launch.pools[process] else "before"
+            launch.texts.add(f"(the draft's weights {order} the KV cache)")
     elif text.startswith("Load weight end"):
         which = "draft_class" if launch.loads[process] > 1 else "target_class"
         if match := _LOADED.search(text):
