@@ -6,6 +6,7 @@ A check builds its report from plain dataclasses and never imports this module.
 from __future__ import annotations
 
 from dataclasses import fields
+from functools import cache
 from typing import Any, TypeVar
 
 from pydantic import TypeAdapter
@@ -56,7 +57,13 @@ def lock_schema() -> dict[str, Any]:
 
 
 def _adapter(type_: type[T]) -> TypeAdapter[T]:
-    """Return what validates a type; a report names one that a check does not import."""
+    """Return what validates a type; to make it costs more than to read a hundred reports."""
+    return _made(type_)
+
+
+@cache
+def _made(type_: type[Any]) -> TypeAdapter[Any]:
+    """Make what validates a type; a report names one that a check does not import."""
     adapter = TypeAdapter(type_)
     adapter.rebuild(_types_namespace={"Since": Since})
     return adapter
