@@ -159,6 +159,17 @@ def _deeper(draft: Path, target: Path) -> None:
     (inner / "config.json").write_bytes((draft / "config.json").read_bytes())
 
 
+def _nested(draft: Path, target: Path) -> None:
+    inner = draft / "epoch_9"
+    inner.mkdir()
+    for name in ("config.json", "model.safetensors"):
+        (inner / name).write_bytes((draft / name).read_bytes())
+
+
+def _full_stop(draft: Path, target: Path) -> None:
+    (target / "generation_config.json").write_text('{"temperature": 0.6.}\n')
+
+
 def _age(draft: Path, target: Path) -> None:
     old = (draft / "model.safetensors").stat().st_mtime - 3 * 86_400
     os.utime(draft / "config.json", (old, old))
@@ -205,6 +216,8 @@ TWINS: Mapping[str, Twin] = {
         _other_vocabulary, make=llama_target, algorithm="STANDALONE"
     ),
     "weights-absent": Twin(damage=_deeper),
+    "checkpoint-nested": Twin(damage=_nested),
+    "generation-config-broken": Twin(damage=_full_stop),
     "weight-shard-missing": Twin(_shards, _remove_shard),
     "weight-file-broken": Twin(damage=_pointer),
     "weight-index-wrong": Twin(_unlisted),
