@@ -12,6 +12,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, redirect_stdout
+from copy import copy
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -228,9 +229,16 @@ def _renamed(known: Sequence[str], planned: Planned, files: Sequence[str]) -> Pl
         if plan.document.name not in known:
             return None
         name = files[known.index(plan.document.name)]
-        document = Document(name, plan.document.data, plan.document.root, Path(name))
-        renamed.append(replace(plan, document=document))
+        renamed.append(replace(plan, document=_renamed_document(plan.document, name)))
     return tuple(renamed)
+
+
+def _renamed_document(document: Document, name: str) -> Document:
+    """Return the document of another file with the same bytes, and what was found in them."""
+    _ = document.duplicates
+    other = copy(document)
+    other.name, other.path = name, Path(name)
+    return other
 
 
 class Progress:

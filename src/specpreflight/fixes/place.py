@@ -38,11 +38,9 @@ def find_write_place(storage: Storage, path: str, name: str) -> WritePlace:
         directory = storage.real_path(folder or ("/" if path.startswith("/") else "."))
         file = storage.real_path(path)
         status = storage.status(file)
-    except (OSError, RuntimeError) as error:  # a loop of links is a RuntimeError before 3.13
-        reason = error.strerror if isinstance(error, OSError) else None
-        raise InputError(
-            f"{name}: not written: {(reason or str(error)).lower()}", hint="check the path"
-        ) from None
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise InputError(f"{name}: not written: {reason}", hint="check the path") from None
     if is_in_hub_cache(directory):
         raise InputError(
             f"{name}: not written: it belongs to the Hub's cache, whose files revisions share",

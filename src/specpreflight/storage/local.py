@@ -24,7 +24,7 @@ class LocalStorage:
 
     def real_path(self, path: str) -> str:
         """Return the path with all links resolved."""
-        return str(Path(path).resolve(strict=True))
+        return os.path.realpath(path, strict=True)
 
     def status(self, path: str) -> Status:
         """Return the mode of a file, its number of hard links, and whether we may write it."""
