@@ -6,7 +6,6 @@ A check builds its report from plain dataclasses and never imports this module.
 from __future__ import annotations
 
 from dataclasses import fields
-from functools import cache
 from typing import Any, TypeVar
 
 from pydantic import TypeAdapter
@@ -58,15 +57,15 @@ def lock_schema() -> dict[str, Any]:
 
 def _adapter(type_: type[T]) -> TypeAdapter[T]:
     """Return what validates a type; to make it costs more than to read a hundred reports."""
-    return _made(type_)
+    if type_ not in _ADAPTERS:
+        adapter = TypeAdapter(type_)
+        # A report names a type that a check does not import.
+        adapter.rebuild(_types_namespace={"Since": Since})
+        _ADAPTERS[type_] = adapter
+    return _ADAPTERS[type_]
 
 
-@cache
-def _made(type_: type[Any]) -> TypeAdapter[Any]:
-    """Make what validates a type; a report names one that a check does not import."""
-    adapter = TypeAdapter(type_)
-    adapter.rebuild(_types_namespace={"Since": Since})
-    return adapter
+_ADAPTERS: dict[Any, TypeAdapter[Any]] = {}
 
 
 def _schema_of(root: type[Any]) -> dict[str, Any]:
