@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import re
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -21,7 +22,7 @@ COMMIT = "0123456789abcdef0123456789abcdef01234567"
 class HubServer:
     """One repository; `refuse` answers a kind of request with a status and the Hub's error code.
 
-    Kinds are `info`, `preupload` and `commit`.
+    Kinds are `info`, `preupload` and `commit`. `served` counts the bytes of all answers.
     """
 
     repository: str = "lab/draft"
@@ -31,6 +32,7 @@ class HubServer:
     queries: list[str] = field(default_factory=list)
     tokens: list[str | None] = field(default_factory=list)
     downloads: list[str] = field(default_factory=list)
+    served: int = 0
     url: str = ""
 
     def answer(self, method: str, path: str, body: bytes) -> tuple[int, dict[str, str], bytes]:
@@ -115,11 +117,16 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HubServer]:
             body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             state.tokens.append(self.headers.get("Authorization"))
             status, headers, data = state.answer(self.command, self.path, body)
+            wanted = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range") or "")
+            if status == 200 and wanted is not None:
+                status, data = 206, data[int(wanted[1]) : int(wanted[2]) + 1]
+                headers["Content-Length"] = str(len(data))
             self.send_response(status)
             for name, value in headers.items():
                 self.send_header(name, value)
             self.end_headers()
             if self.command != "HEAD":
+                state.served += len(data)
                 self.wfile.write(data)
 
         do_GET = do_HEAD = do_POST = respond

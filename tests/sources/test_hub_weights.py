@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hub_server import HubServer, hub
 from huggingface_hub import HfApi
 from huggingface_hub.errors import (
     NotASafetensorsRepoError,
@@ -21,6 +22,8 @@ from huggingface_hub.utils._safetensors import (
 from specpreflight.models.weights import names_of, tensor_of, weights_of, why_unseen
 from specpreflight.sources.checkpoint import read_checkpoint
 from specpreflight.sources.hub_weights import read_hub_weights
+
+__all__ = ["hub"]
 
 INFO = TensorInfo("BF16", [4, 8], (0, 64))
 
@@ -75,3 +78,34 @@ def test_the_hub_is_asked_only_online_only_once_and_only_by_a_rule(
     assert (why_unseen(draft), names_of(draft)) == (None, frozenset({"fc.weight"}))
     assert tensor_of(draft, "fc.weight") is not None
     assert asked == ["lab/draft@main"]
+
+
+def test_only_headers_are_fetched(hub: HubServer) -> None:
+    """The client's own ranged reads, against a server: two shards of megabytes, kilobytes read."""
+    numpy = pytest.importorskip("numpy")
+    library = pytest.importorskip("safetensors.numpy")
+    shards = {
+        f"model-{n}-of-2.safetensors": library.save(
+            {f"layers.{n}.w": numpy.zeros((1500, 1000), "float16")}
+        )
+        for n in (1, 2)
+    }
+    places = {f"layers.{n}.w": f"model-{n}-of-2.safetensors" for n in (1, 2)}
+    index = {"metadata": {"total_size": 6_000_000}, "weight_map": places}
+    hub.files = {**shards, "model.safetensors.index.json": json.dumps(index).encode()}
+    table = read_hub_weights("lab/draft", "main")
+    assert table.unseen is None
+    assert {name: tensor.shape for name, tensor in table.tensors.items()} == {
+        "layers.1.w": (1500, 1000),
+        "layers.2.w": (1500, 1000),
+    }
+    assert table.index == "model.safetensors.index.json"
+    assert hub.served < 250_000
+
+
+def test_what_the_server_has_is_said(hub: HubServer) -> None:
+    hub.files = {"config.json": b"{}"}
+    assert "holds no safetensors weights" in str(read_hub_weights("lab/draft", "main").unseen)
+    hub.files = {"model.safetensors": b"version https://git-lfs.github.com/spec/v1\n" + bytes(200)}
+    assert read_hub_weights("lab/draft", "main").unseen is not None
+    assert read_hub_weights("lab/other", "main").unseen is not None
