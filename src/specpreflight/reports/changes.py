@@ -177,8 +177,8 @@ def _sides(change: Change) -> tuple[str, str]:
 
 def show(value: Any) -> str:
     """Return a value for a reader: text as it is, else JSON; `-` for what is not there."""
-    if value == MISSING:
-        return "-"
+    if value in (MISSING, ""):
+        return "-" if value == MISSING else "(empty)"
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
