@@ -87,7 +87,7 @@ def trace_loader(
     if table is None or table.unseen is not None:
         why = "is not a local directory" if table is None else f"can't be read: {table.unseen}"
         raise InputError(f"{draft}: {why}", hint="only the headers of safetensors files are read")
-    if algorithm is not None:
+    if algorithm is not None and not engine.startswith("vllm"):
         words = ("--speculative-algorithm", algorithm, *words)
     own = target is None and draft_format(checkpoint) in (DraftFormat.STANDALONE, DraftFormat.MTP)
     launch = build_launch(
@@ -96,9 +96,12 @@ def trace_loader(
     resolved = find_engine(launch.engine.name).resolve(launch)
     report = loader_of(resolved)
     if report is None:
+        if launch.engine.name == "vllm":
+            hint = "of vLLM only `Eagle3LlamaForCausalLM` is, for drafts that are not quantised"
+        else:
+            hint = "give --algorithm, and --target where the draft has a checkpoint of its own"
         raise UsageError(
-            f"the loaders of {launch.engine.name} are not restated for this launch",
-            hint="give --algorithm, and --target where the draft has a checkpoint of its own",
+            f"the loaders of {launch.engine.name} are not restated for this launch", hint=hint
         )
     return checkpoint, table, report, _stopped_before(resolved)
 

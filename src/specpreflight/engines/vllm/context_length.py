@@ -43,6 +43,9 @@ LAYER_TYPES = frozenset(
     }
 )
 
+#: How long a text Python turns into an integer (`sys.int_info.default_max_str_digits`).
+_MOST_DIGITS = 4300
+
 #: What vLLM assumes where a config holds no length at all.
 ASSUMED_LENGTH = 2048
 
@@ -190,4 +193,18 @@ def _scaled(
             message = "unsupported operand type(s) for *=: 'int' and 'NoneType'"
             raise LengthError("TypeError", message, "factor", None)
         factor = 1.0
+    if isinstance(factor, str):
+        return _repeated(factor, int(derived))
     return float(derived * factor) if factor != 1.0 else derived
+
+
+def _repeated(factor: str, times: int) -> float:
+    """Return what Python makes of a number times a text: the text so many times over."""
+    digits = len(factor) * times
+    if digits > _MOST_DIGITS:
+        message = (
+            f"Exceeds the limit ({_MOST_DIGITS} digits) for integer string conversion: value has "
+            f"{digits} digits; use sys.set_int_max_str_digits() to increase the limit"
+        )
+        raise LengthError("ValueError", message, "factor", factor)
+    return float(factor * times)

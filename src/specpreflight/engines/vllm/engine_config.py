@@ -13,6 +13,7 @@ from specpreflight.engines.vllm.argument_bounds import (
     check_runner_variable,
 )
 from specpreflight.engines.vllm.arguments import parse
+from specpreflight.engines.vllm.eagle3_loader import loader_for
 from specpreflight.engines.vllm.hf_reading import ConfigReading
 from specpreflight.engines.vllm.knowledge import Knowledge
 from specpreflight.engines.vllm.model_config import Model, Wanted, build_model
@@ -45,10 +46,17 @@ def predict(launch: Launch, knowledge: Knowledge) -> Resolved:
     _check_overrides(record, parsed)
     reading = _reading(knowledge, launch, options)
     target = _build_target(record, knowledge, launch, options, reading)
+    found = None
     if target is not None:
-        _build_rest(record, knowledge, launch, options, parsed.values, reading, target)
+        found = _build_rest(record, knowledge, launch, options, parsed.values, reading, target)
+    loader = None
+    if target is not None and found is not None and found.draft is not None and found.has_draft:
+        loader = loader_for(knowledge, found.draft, target)
     return Resolved(
-        values=record.values, events=tuple(record.events), unknown=tuple(record.unknown)
+        values=record.values,
+        events=tuple(record.events),
+        unknown=tuple(record.unknown),
+        facts={} if loader is None else {"loader": loader},
     )
 
 
@@ -168,12 +176,13 @@ def _build_rest(
     parsed: Mapping[str, Any],
     reading: ConfigReading,
     target: Model,
-) -> None:
+) -> Speculation | None:
+    """Restate what follows the target's config; return what became of the speculative config."""
     given = _speculative_json(record, knowledge, options)
     found: Speculation | None = None
     if given is not None:
         if not _check_draft_model_support(record, knowledge, given):
-            return
+            return None
         if not knowledge.since("0.11.1"):
             _check_early_async(record, options)
         found = build_speculation(record, knowledge, reading, given, options, target, launch.draft)
@@ -202,6 +211,7 @@ def _build_rest(
     _check_microbatching(record, knowledge, options)
     if found is not None:
         foresee(record, knowledge, options, target, found, runner)
+    return found
 
 
 def _settle_target_length(record: Record, target: Model) -> None:

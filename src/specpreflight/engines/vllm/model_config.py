@@ -131,7 +131,7 @@ def build_model(
         _refuse_plain_part(record, checkpoint, wanted)
         return None
     model = Model(role, path, checkpoint, config, text_of(config))
-    if not _has_head_size(record, knowledge, model):
+    if not _has_head_size(record, knowledge, model) or not _has_layers(record, knowledge, model):
         return None
     look_up(record, knowledge, model)
     _measure(record, knowledge, model, wanted, target_length)
@@ -184,6 +184,21 @@ def _has_head_size(record: Record, knowledge: Knowledge, model: Model) -> bool:
         exception="AttributeError",
         source="transformers_utils/model_arch_config_convertor.py:get_head_size",
         facts={"missing": missing},
+    )
+    return False
+
+
+def _has_layers(record: Record, knowledge: Knowledge, model: Model) -> bool:
+    """Restate the type of `ModelArchitectureConfig.total_num_hidden_layers` for an MTP draft."""
+    if model.config.get("n_predict", 0) is not None or not knowledge.since("0.20.0"):
+        return True
+    record.refuse(
+        "config.inconsistent",
+        model.stage,
+        "the draft's config says null for its number of MTP layers",
+        text="Input should be a valid integer",
+        source="config/model_arch.py:ModelArchitectureConfig",
+        values=(model.value("num_nextn_predict_layers"),),
     )
     return False
 

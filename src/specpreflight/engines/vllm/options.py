@@ -82,6 +82,9 @@ def read_options(parsed: Mapping[str, Any], launch: Launch) -> Options:
         )
         if parsed.get(dest) is not None
     }
+    if found.get("quantization") in ("", "None"):
+        # `optional_type` reads both as no value.
+        del found["quantization"]
     found["attention_backend"] = _attention_backend(parsed, launch)
     if not isinstance(found.get("hf_overrides"), Mapping):
         found["hf_overrides"] = None

@@ -82,6 +82,9 @@ def _settings_objections(
     for keys in facts.get("needs", ()):
         if keys != ["quant_method"] and not any(key in settings for key in keys):
             yield f"Cannot find any of {keys} in the model's quantization config."
+    if method == "auto_gptq" and _gptq_kind(settings) not in ((4, True), (8, True)):
+        bits, symmetric = _gptq_kind(settings)
+        yield f"Unsupported quantization config: bits={bits}, sym={symmetric}"
     if method == "fp8":
         scheme = settings.get("activation_scheme")
         if scheme not in _SCHEMES:
@@ -95,6 +98,10 @@ def _settings_objections(
     flat = method == "modelopt" and not isinstance(settings.get("quantization"), Mapping)
     if flat and not settings.get("quant_algo"):
         yield "Missing 'quant_algo' in quantization config"
+
+
+def _gptq_kind(settings: Mapping[str, Any]) -> tuple[Any, Any]:
+    return settings.get("bits"), settings.get("sym")
 
 
 def _activation_dtype(options: Options, target: Model) -> str | None:

@@ -172,7 +172,7 @@ def _with_draft(
     )
     wanted = Wanted(
         max_model_len=keys.get("max_model_len") if knowledge.since("0.22.0") else None,
-        quantization=quantization,
+        quantization=None if quantization is None else str(quantization).lower(),
         allow_longer=options.allow_longer,
         allow_deprecated=options.allow_deprecated_quantization,
         trust_remote_code=options.trust_remote_code,
