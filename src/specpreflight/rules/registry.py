@@ -97,6 +97,7 @@ _RULES: Mapping[str, When] = {
         "config.inconsistent",
         "config.markov-head",
         "config.mask-token-outside",
+        "config.mtp-layers",
         "config.rejected",
         "rope.missing-keys",
         "eagle3.config-null",

@@ -7,8 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from launches import EAGLE3_FLAGS, LLAMA, LLAMA_EAGLE3, change, make_launch
+from launches import (
+    DEEPSEEK,
+    EAGLE3_FLAGS,
+    LLAMA,
+    LLAMA_EAGLE3,
+    change,
+    make_launch,
+    write_checkpoint,
+)
 
+from specpreflight.api import build_launch
 from specpreflight.engines.sglang import ENGINE
 from specpreflight.models.finding import STOPPING, Stage
 from specpreflight.models.resolved import Event
@@ -135,6 +144,24 @@ def test_config_of_an_eagle3_head(
 ) -> None:
     draft = change(LLAMA_EAGLE3, **keys)
     assert topics(tmp_path, version, *EAGLE3_FLAGS, draft=draft) == expected
+
+
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [
+        (DEEPSEEK, []),
+        (change(DEEPSEEK, num_nextn_predict_layers=0), ["AssertionError"]),
+        (change(DEEPSEEK, num_nextn_predict_layers=2), ["AssertionError"]),
+        (change(DEEPSEEK, num_nextn_predict_layers=...), ["ValueError"]),
+    ],
+)
+def test_layers_of_an_mtp_head(tmp_path: Path, target: dict[str, Any], expected: list[str]) -> None:
+    write_checkpoint(tmp_path / "target", target)
+    words = ("--speculative-algorithm", "NEXTN", "--trust-remote-code")
+    launch = build_launch(str(tmp_path / "target"), engine="sglang@0.5.9", words=words)
+    events = ENGINE.resolve(replace(launch, hardware=read_hardware("h100"))).events
+    found = [event.exception for event in events if event.topic == "config.mtp-layers"]
+    assert found == expected
 
 
 def test_a_stop_says_what_is_loaded_by_then(tmp_path: Path) -> None:

@@ -7,16 +7,30 @@ Restates the constructors in `speculative/eagle_worker_v2.py`, `multi_layer_eagl
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from specpreflight.engines.sglang.pair import Pair
 from specpreflight.models.finding import Confidence, Outcome, Stage, Value
 from specpreflight.models.resolved import Event
 from specpreflight.models.weights import weights_of
 
+#: MTP heads that are loaded by their target's class, which asserts one layer.
+_ONE_MTP_LAYER: Final = frozenset(
+    {
+        "BailingMoeForCausalLMNextN",
+        "DeepseekV3ForCausalLMNextN",
+        "Glm4MoeForCausalLMNextN",
+        "Glm4MoeLiteForCausalLMNextN",
+        "GlmMoeDsaForCausalLMNextN",
+        "GlmOcrForConditionalGenerationNextN",
+    }
+)
+
 
 def draft_worker_events(pair: Pair) -> Iterator[Event]:
     """Yield what the constructors of the draft's model and worker raise."""
     yield from _eagle3_config(pair)
+    yield from _one_mtp_layer(pair)
     yield from _tree_without_tokens(pair)
     yield from _multi_layer_tokens(pair)
     yield from _sampling_vocabulary(pair)
@@ -50,16 +64,50 @@ def _eagle3_config(pair: Pair) -> Iterator[Event]:
         )
 
 
-def _refused(message: str, said: str, exception: str, values: tuple[Value, ...]) -> Event:
+def _refused(
+    message: str,
+    said: str,
+    exception: str,
+    values: tuple[Value, ...],
+    topic: str = "eagle3.config-unfit",
+    source: str = "models/llama_eagle3.py:LlamaForCausalLMEagle3.__init__",
+) -> Event:
     return Event(
-        "eagle3.config-unfit",
+        topic,
         Outcome.CRASHES,
         Stage.WEIGHTS,
         message,
         engine_message=said,
         exception=exception,
-        source="models/llama_eagle3.py:LlamaForCausalLMEagle3.__init__",
+        source=source,
         values=values,
+    )
+
+
+def _one_mtp_layer(pair: Pair) -> Iterator[Event]:
+    """Yield what `load_weights(is_nextn=True)` raises on the number of layers, in all releases."""
+    name, checkpoint = pair.draft_class, pair.draft_checkpoint
+    if name not in _ONE_MTP_LAYER or checkpoint is None:
+        return
+    table = weights_of(checkpoint)
+    if name == "DeepseekV3ForCausalLMNextN" and table is not None and not table.unseen:
+        return  # the restated loader says it
+    config, key = pair.draft.config, "num_nextn_predict_layers"
+    count = config.get(key)
+    if not config.has(key):
+        said, exception = f"{key} is not in the config", "ValueError"
+    elif isinstance(count, int) and count != 1:
+        said, exception = "Only 1 nextn layer is supported", "AssertionError"
+    else:
+        return
+    shown = "missing" if exception == "ValueError" else str(count)
+    yield _refused(
+        f"`{key}` is {shown}; `{name}` loads exactly one layer",
+        said,
+        exception,
+        pair.draft_value(f"/{key}"),
+        "config.mtp-layers",
+        f"models/{'glm4_moe' if name.startswith('Glm4') else 'deepseek_v2'}.py:load_weights",
     )
 
 

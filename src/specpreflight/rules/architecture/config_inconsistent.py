@@ -4,7 +4,8 @@
 What the config class of the engine's transformers release validates: heads against the hidden size,
 layer types against the number of layers, the keys that a RoPE scaling needs; whatever else stops
 the engine while it reads the config; and what a draft's class and worker ask of it: the one layer
-and `draft_vocab_size` of an EAGLE-3 head, the mask token of DFLASH, the Markov head of DSPARK.
+and `draft_vocab_size` of an EAGLE-3 head, the mask token of DFLASH, the Markov head of DSPARK, the
+one MTP layer of DeepSeek's and GLM's heads.
 
 ## What the engine does
 transformers 4 raises a KeyError for missing RoPE keys when the config is built; transformers 5
@@ -29,6 +30,7 @@ transformers `modeling_rope_utils.py`, `configuration_utils.py`.
 
 from __future__ import annotations
 
+from specpreflight.models.finding import Remedy
 from specpreflight.rules.rule import rule_of_events
 
 RULE = rule_of_events(
@@ -40,10 +42,15 @@ RULE = rule_of_events(
         "config.inconsistent",
         "config.markov-head",
         "config.mask-token-outside",
+        "config.mtp-layers",
         "config.rejected",
         "rope.missing-keys",
         "eagle3.config-null",
         "eagle3.config-unfit",
     ),
-    remedies={},
+    remedies={
+        "config.mtp-layers": (
+            Remedy.flag("give a draft checkpoint with --speculative-draft-model-path"),
+        ),
+    },
 )
