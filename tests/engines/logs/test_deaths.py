@@ -287,3 +287,23 @@ def test_a_logging_format_of_ones_own(form: Callable[[Sglang], str]) -> None:
     assert found.seconds_to_death == pytest.approx(log.clock.seconds, abs=1)
     served = read(form(Sglang("0.5.16").start("RUN").serve(SERVED)))
     assert (served.healthy, served.acceptance_length) == (True, 2.0)
+
+
+@pytest.mark.parametrize(
+    ("command", "target", "draft", "tp"),
+    [
+        ("sglang serve --model-path t --tp 8 --speculative-draft-model-path=d", "t", "d", 8),
+        ("python -m sglang.launch_server --model-path 'a b' --trust-remote-code", "a b", None, 1),
+        ("sglang serve t --tp-size 2", "t", None, 2),
+    ],
+)
+def test_a_launch_that_only_the_shell_traced(
+    command: str, target: str, draft: str | None, tp: int
+) -> None:
+    log = Sglang("0.5.23").start("ARG")
+    log.lines.insert(0, f"+ {command}")
+    final = "TypeError: '>' not supported between instances of 'NoneType' and 'int'"
+    log.die(final, sglang_frames("0.5.23", "ARG"), in_main=True)
+    found = read(log)
+    assert (found.cause, found.stage) == ("L-ARG-NONE", "ARG")
+    assert (found.launch.target, found.launch.draft, found.values["tp"]) == (target, draft, tp)

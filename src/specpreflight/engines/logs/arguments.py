@@ -9,9 +9,16 @@ from __future__ import annotations
 
 import ast
 import re
+import shlex
 from collections.abc import Iterator
 from typing import Any, Final
 
+_ALIASES: Final = {
+    "tp": "tp-size",
+    "tensor-parallel-size": "tp-size",
+    "model": "model-path",
+    "speculative-draft-model": "speculative-draft-model-path",
+}
 _SECRET: Final = re.compile(r"(?:^|_)(?:api_keys?|hf_token|password|secret\w*|watermark_key\w*)$")
 _NAMED: Final = re.compile(r"\s*(?:'(\w+)'\s*:|(\w+)=)\s*(.*)", re.S)
 _TOKEN: Final = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[()\[\]{},<>]""", re.S)
@@ -30,6 +37,28 @@ def read_arguments(text: str) -> tuple[dict[str, Any], bool]:
             name = match[1] or match[2]
             found[name] = "***" if _is_secret(name, match[3]) else _value(match[3])
     return found, complete
+
+
+def read_command(command: str) -> dict[str, Any]:
+    """Return the flags of a traced command, under the names that the arguments line has.
+
+    The aliases are SGLang's and vLLM's own; a bare flag is `True`.
+    """
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        words = command.split()
+    found: dict[str, Any] = {}
+    name = "model-path" if "serve" in words[:3] else ""
+    for word in words[words.index("serve") + 1 :] if name else words:
+        if word.startswith("--"):
+            name, equals, value = word[2:].partition("=")
+            name = _ALIASES.get(name, name).replace("-", "_")
+            found[name] = _value(value) if equals else True
+            name = "" if equals else name
+        elif name and not word.startswith("-"):
+            found[name.replace("-", "_")], name = _value(word), ""
+    return found
 
 
 def _is_secret(name: str, value: str) -> bool:

@@ -107,6 +107,8 @@ def _death_of_trace(trace: Trace, traces: Sequence[Trace], launch: LaunchLog) ->
     if _is_packed(cause, values, chain):
         cause = _MOE
     processes = {other.process for other in group if other.process}
+    if inner := _inner(cause, named):
+        values["inner"] = inner
     values["ranks"] = max(len(processes), 1)
     values["which"] = values["where"] = "draft" if is_of_draft(cause, chain, launch) else "target"
     if match := _MODEL_FILE.search(chain):
@@ -194,6 +196,15 @@ def _choose(named: Sequence[tuple[Cause, str]]) -> tuple[Cause, str]:
         if cause.name in _PREFERRED:
             return cause, final
     return first
+
+
+def _inner(cause: Cause, named: Sequence[tuple[Cause, str]]) -> str | None:
+    """Return the shape of the error that another one wraps, `None` where it stands alone."""
+    if named and named[0][0].name != cause.name:
+        return named[0][0].name
+    if cause.name == "L-MEM-GRAPH" and named and "OutOfMemoryError" in named[0][1]:
+        return "L-MEM-OOM"
+    return None
 
 
 def _captures(cause: Cause, final: str, launch: LaunchLog) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -10,6 +11,7 @@ from typing import Any, Final
 from packaging.version import Version
 
 from specpreflight.engines.logs.acceptance import is_falling, mean, mean_speed, silent_fault
+from specpreflight.engines.logs.arguments import read_command
 from specpreflight.engines.logs.deaths import UNKNOWN, find_death, last_error
 from specpreflight.engines.logs.launch_log import LaunchLog, Mark
 from specpreflight.engines.logs.lines import seconds_between
@@ -33,8 +35,10 @@ _DRAFT_ARGUMENTS: Final = {
     "num_draft_tokens": "speculative_num_draft_tokens",
     "algorithm": "speculative_algorithm",
     "mem_fraction_static": "mem_fraction_static",
-    "tp": "tp_size",
 }
+
+
+_TP_RANK: Final = re.compile(r"(?:(?<![A-Z])TP|VllmWorker)(\d+)")
 
 
 def judge(launches: Sequence[LaunchLog]) -> Diagnosis:
@@ -98,6 +102,7 @@ def _judge_one(launch: LaunchLog) -> Diagnosis:
         lengths=tuple(sample[0] for sample in launch.samples),
         warnings=launch.warnings,
         launch=_launch_of(launch),
+        last_step=launch.step,
         first_line=launch.first_line,
         last_line=launch.last_line,
         serving=serving,
@@ -176,11 +181,13 @@ def _refined_rule(cause: str, rule: str | None, values: Mapping[str, Any]) -> st
 
 def _values_of_launch(launch: LaunchLog) -> dict[str, Any]:
     values = dict(launch.values)
-    arguments = launch.arguments
+    arguments = launch.arguments or read_command(launch.command or "")
     if launch.engine == "sglang":
         for name, field in _DRAFT_ARGUMENTS.items():
             if arguments.get(field) is not None:
                 values[name] = arguments[field]
+    if (size := _tensor_parallel_size(launch, arguments)) is not None:
+        values["tp"] = size
     speculative = arguments.get("speculative_config") or launch.engine_config.get(
         "speculative_config"
     )
@@ -205,13 +212,26 @@ def _values_of_launch(launch: LaunchLog) -> dict[str, Any]:
     return values
 
 
+def _tensor_parallel_size(launch: LaunchLog, arguments: Mapping[str, Any]) -> int | None:
+    """Return it from the arguments, else from the ranks that wrote."""
+    for told in (arguments, launch.engine_config):
+        for name in ("tp_size", "tensor_parallel_size"):
+            if isinstance(told.get(name), int):
+                return int(told[name])
+    ranks = [int(rank) for process in launch.processes for rank in _TP_RANK.findall(process)]
+    if ranks:
+        return max(ranks) + 1
+    return 1 if arguments else None
+
+
 def _launch_of(launch: LaunchLog) -> LoggedLaunch:
     arguments = launch.arguments
-    speculative = arguments.get("speculative_config")
-    draft = arguments.get("speculative_draft_model_path")
+    named = arguments or read_command(launch.command or "")
+    speculative = named.get("speculative_config")
+    draft = named.get("speculative_draft_model_path")
     if isinstance(speculative, dict):
         draft = speculative.get("model")
-    target = arguments.get("model_path") or arguments.get("model")
+    target = named.get("model_path") or named.get("model")
     return LoggedLaunch(
         target=target or launch.engine_config.get("model"),
         draft=draft,
