@@ -3,9 +3,9 @@
     python tools/make_tree.py DIRECTORY [--checkpoints 10000] [--families 40] [--different]
 
 Each family is a target and the drafts that training runs have left for it, epoch after epoch. One
-draft in ten has a fault. `DIRECTORY/answer.json` lists each draft with its target and the rules
-that must report it at warning or above; no other may. With `--different` no two config.json are
-the same; without it, a family's differ only by their faults.
+draft in ten has the fault of its family. `DIRECTORY/answer.json` lists each draft with its target
+and the rules that must report it at warning or above; no other may. With `--different` no two
+config.json are the same; without it, a family's differ only by its fault.
 """
 
 from __future__ import annotations
@@ -15,20 +15,16 @@ import json
 import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 Config = dict[str, Any]
 
 
 class Fault(NamedTuple):
-    """A way to break a draft's config: the rule that sees it, and the text that it becomes.
-
-    `hides` says when nobody can tell the target any more: `always`, or where its facts would.
-    """
+    """A way to break a draft's config: the rule that sees it, and the text that it becomes."""
 
     rule: str
     write: Callable[[Config], str]
-    hides: Literal["never", "facts", "always"] = "never"
 
 
 class Made(NamedTuple):
@@ -58,8 +54,8 @@ FAULTS = (
         "aux-layers-out-of-range",
         _changed(eagle_config=lambda _: {"eagle_aux_hidden_state_layer_ids": [2, 14, 99]}),
     ),
-    Fault("hidden-size-differs", _changed(target_hidden_size=lambda _: 1000), "facts"),
-    Fault("config-unreadable", lambda config: _text(config)[: len(_text(config)) // 2], "always"),
+    Fault("config-unreadable", lambda config: _text(config)[: len(_text(config)) // 2]),
+    Fault("hidden-size-differs", _changed(target_hidden_size=lambda _: 1000)),
 )
 
 
@@ -129,15 +125,13 @@ def _drafts(
                 config["target_model_name_or_path"] = "../../target"
             if different:
                 config["run_id"] = family * checkpoints + number
-            fault = chance.choice(FAULTS) if chance.random() < 0.1 else None
-            if fault is not None and fault.hides == "facts" and not names_target:
-                fault = FAULTS[0]
+            fault = FAULTS[family % len(FAULTS)] if chance.random() < 0.1 else None
             place = folder / f"run-{number // 50}" / f"epoch_{number % 50}"
             _write(place, _text(config) if fault is None else fault.write(config))
-            hidden = fault is not None and fault.hides == "always"
+            is_readable = fault is None or fault.rule != "config-unreadable"
             yield Made(
                 place.relative_to(root).as_posix(),
-                None if hidden else f"family-{family:02}/target",
+                f"family-{family:02}/target" if is_readable else None,
                 () if fault is None else (fault.rule,),
             )
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -62,3 +64,293 @@ def test_an_unreadable_config_leaves_the_others(run: Callable[..., Any], tree: P
     ran = run("scan", "run", "--target", "target", "--no-env", "--format", "json")
     assert ran.code == 4
     assert [one["verdict"]["outcome"] for one in ran.data["reports"]] == ["refuses", "crashes"]
+
+
+def test_a_pairs_file(run: Callable[..., Any], tree: Path) -> None:
+    shutil.copytree(EXAMPLE / "target", tree / "other")
+    (tree / "pairs.tsv").write_text("# target\tdraft\nother\trun/epoch_*\n")
+    ran = run("scan", "run", "--pairs", "pairs.tsv", "--no-env", "--format", "json")
+    assert pairs_of(ran.data) == [("other", "run/epoch_1"), ("other", "run/epoch_2")]
+    assert ran.data["reports"][0]["inputs"]["paired_by"] == "pairs.tsv:2"
+
+
+def test_a_pairs_file_may_name_what_lies_elsewhere(run: Callable[..., Any], tree: Path) -> None:
+    (tree / "pairs.json").write_text('[{"target": "target", "draft": "run/epoch_1"}]')
+    (tree / "empty").mkdir()
+    ran = run("scan", "empty", "--pairs", "pairs.json", "--no-env", "--format", "json")
+    assert pairs_of(ran.data) == [("target", "run/epoch_1")]
+
+
+@pytest.mark.parametrize("text", ["target\n", "a b c\n", "'a b\n", "[3]", "[{}]"])
+def test_a_pairs_file_that_is_none(run: Callable[..., Any], tree: Path, text: str) -> None:
+    (tree / "pairs").write_text(text)
+    ran = run("scan", "run", "--pairs", "pairs", "--no-env")
+    assert ran.code == 4
+    assert ran.stderr.startswith("specpreflight: pairs")
+
+
+def test_what_a_draft_says_itself_comes_first(run: Callable[..., Any], tree: Path) -> None:
+    shutil.copytree(EXAMPLE / "target", tree / "org" / "Other")
+    edit_config(tree / "run" / "epoch_1", target_model_name_or_path="org/Other")
+    (tree / "run" / "epoch_2" / "README.md").write_text(
+        "---\nlicense: mit\nbase_model:\n  - 'Org/other'\n---\n# A draft\n"
+    )
+    ran = run("scan", ".", "--no-env", "--format", "json")
+    drafts = {draft: target for target, draft in pairs_of(ran.data) if draft}
+    assert drafts == {"./run/epoch_1": "org/Other", "./run/epoch_2": "./org/Other"}
+
+
+def test_a_target_that_is_named_and_not_here(run: Callable[..., Any], tree: Path) -> None:
+    edit_config(tree / "run" / "epoch_1", target_model_name_or_path="nobody/Nothing")
+    ran = run("scan", "target", "run/epoch_1", "--no-env")
+    assert "names nobody/Nothing, which is not here" in ran.stdout
+    assert ran.code == 0
+
+
+def test_two_targets_with_the_same_facts_are_not_guessed_between(
+    run: Callable[..., Any], tree: Path
+) -> None:
+    shutil.copytree(EXAMPLE / "target", tree / "second")
+    edit_config(tree / "second", num_hidden_layers=30)
+    config = json.loads((tree / "second" / "config.json").read_text())
+    config["text_config"]["num_hidden_layers"] = 30
+    (tree / "second" / "config.json").write_text(json.dumps(config))
+    ran = run("scan", ".", "--no-env")
+    assert "2 here have hidden size 7168" in ran.stdout
+
+
+def test_equal_facts_are_an_inference(run: Callable[..., Any], tree: Path) -> None:
+    by_facts = run("scan", "target", "run", "--no-env", "--format", "json-lines")
+    by_option = run("scan", "run", "--target", "target", "--no-env", "--format", "json-lines")
+    for ran, expected in ((by_facts, {"inferred"}), (by_option, {"proven"})):
+        report = json.loads(ran.stdout.splitlines()[0])
+        assert {finding["confidence"] for finding in report["findings"]} == expected
+
+
+def test_launch_files_are_checked_as_launches(run: Callable[..., Any], tree: Path) -> None:
+    (tree / "serve.sh").write_text(
+        "#!/bin/sh\npython -m sglang.launch_server --model-path target "
+        "--speculative-draft-model-path run/epoch_1 --speculative-algorithm EAGLE3 "
+        "--context-length 131072\n"
+    )
+    (tree / "notes.yaml").write_text("sglang: a word in a file that starts nothing\n")
+    ran = run("scan", ".", "--no-env", "--format", "json")
+    first, *others = ran.data["reports"]
+    assert first["inputs"]["launch_file"] == "./serve.sh"
+    assert first["verdict"]["outcome"] != "crashes"
+    assert [one["inputs"]["draft"] for one in others] == ["./run/epoch_2"]
+
+
+def test_what_a_launch_file_names_may_be_elsewhere(run: Callable[..., Any], tree: Path) -> None:
+    (tree / "only").mkdir()
+    (tree / "only" / "serve.sh").write_text(
+        "sglang serve --model-path /models/m --speculative-algorithm EAGLE3 "
+        "--speculative-draft-model-path /models/d\n"
+    )
+    ran = run("scan", "only", "--no-env")
+    assert ran.code == 0, ran.stdout + ran.stderr
+
+
+def test_all_launches_of_a_file(run: Callable[..., Any], tree: Path) -> None:
+    (tree / "two.sh").write_text(
+        "sglang serve --model-path target --port 1 &\nsglang serve --model-path target --port 2\n"
+    )
+    ran = run("scan", "two.sh", "--no-env", "--format", "json")
+    assert [one["inputs"]["flags"]["port"] for one in ran.data["reports"]] == ["1", "2"]
+    assert ran.stderr == ""
+
+
+def test_other_programs_and_hidden_directories_are_left_alone(
+    run: Callable[..., Any], tree: Path
+) -> None:
+    for name, text in (
+        ("vae", '{"_class_name": "AutoencoderKL"}'),
+        ("web", '{"port": 80, // no JSON\n}'),
+        (".git", '{"model_type": "llama"}'),
+        ("optimizer_states", '{"model_type": "llama"}'),
+    ):
+        (tree / "rest" / name).mkdir(parents=True)
+        (tree / "rest" / name / "config.json").write_text(text)
+    ran = run("scan", "rest", "--no-env")
+    assert (ran.code, ran.stderr) == (
+        0,
+        "specpreflight: no checkpoint and no launch found to check\n",
+    )
+
+
+def test_a_loop_of_links_has_an_end(run: Callable[..., Any], tree: Path) -> None:
+    (tree / "run" / "again").symlink_to(tree)
+    (tree / "run" / "latest").symlink_to("epoch_2")
+    (tree / "elsewhere").mkdir()
+    (tree / "run" / "dangling").symlink_to("nowhere")
+    ran = run("scan", "run", "--target", "target", "--no-env", "--format", "json")
+    assert pairs_of(ran.data) == [("target", "run/epoch_1"), ("target", "run/epoch_2")]
+
+
+def test_links_that_overlap_give_each_checkpoint_once(run: Callable[..., Any], tree: Path) -> None:
+    (tree / "links").mkdir()
+    (tree / "links" / "a").symlink_to("../run/epoch_1")
+    (tree / "links" / "b").symlink_to("../run")
+    ran = run("scan", "links", "--target", "target", "--no-env", "--format", "json")
+    assert pairs_of(ran.data) == [("target", "links/a"), ("target", "links/b/epoch_2")]
+
+
+def test_a_link_that_leads_out_is_followed(run: Callable[..., Any], tree: Path) -> None:
+    (tree / "links").mkdir()
+    (tree / "links" / "draft").symlink_to("../run/epoch_1")
+    ran = run("scan", "links", "links/draft", "--target", "target", "--format", "json")
+    assert pairs_of(ran.data) == [("target", "links/draft")]
+
+
+def test_an_unreadable_directory_hides_nothing(
+    run: Callable[..., Any], tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tree / "run" / "closed").mkdir()
+    scandir = os.scandir
+
+    def refuse(path: Any = ".") -> Any:
+        if str(path).endswith("closed"):
+            raise PermissionError(13, "Permission denied", path)
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    ran = run("scan", "run", "--target", "target", "--no-env", "--format", "json")
+    assert ran.code == 4
+    assert ran.data["unreadable"] == [{"path": "run/closed", "reason": "permission denied"}]
+    assert "specpreflight: run/closed: permission denied" in ran.stderr
+    assert len(ran.data["reports"]) == 2
+
+
+def test_a_path_that_is_not_there(run: Callable[..., Any], tree: Path) -> None:
+    ran = run("scan", "nowhere", "run", "--target", "target", "--no-env")
+    assert ran.code == 4
+    assert "nowhere: no such file or directory" in ran.stderr
+    assert "2 launches, 2 with errors" in ran.stdout
+
+
+def test_a_rule_that_fails_is_an_internal_error(
+    run: Callable[..., Any], tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from specpreflight.rules.files import key_repeated
+
+    def fail(*_: object) -> Any:
+        raise RuntimeError("a defect")
+
+    monkeypatch.setattr(key_repeated, "RULE", key_repeated.RULE._replace(check=fail))
+    ran = run("scan", "run", "--target", "target", "--no-env", "--no-cache", "--jobs", "1")
+    assert ran.code == 3
+    assert "rule key-repeated failed: RuntimeError: a defect" in ran.stderr
+    assert "2 launches, 2 with errors" in ran.stdout
+
+
+def test_exit_codes_follow_fail_on(run: Callable[..., Any], tree: Path) -> None:
+    words = ("scan", "run", "--target", "target", "--no-env")
+    assert run(*words).code == 1
+    assert run(*words, "--fail-on", "never").code == 0
+    assert run(*words, "--ignore", "draft-context-shorter").code == 0
+    assert run(*words, "--ignore", "draft-context-shorter", "--fail-on", "note").code == 1
+    assert run("scan").code == 2
+    assert run(*words, "--engine", "nonsense").code == 2
+    assert run(*words, "--output", "nonsense").code == 2
+
+
+def test_several_outputs_at_once(run: Callable[..., Any], tree: Path) -> None:
+    ran = run(
+        "scan", "run", "--target", "target", "--no-env",
+        "--output", "sarif=out.sarif", "--output", "json=out.json", "--output", "junit=out.xml",
+    )  # fmt: skip
+    assert ran.stdout.startswith("run/epoch_1 for target")
+    assert len(json.loads(Path("out.sarif").read_text())["runs"][0]["results"]) >= 2
+    assert json.loads(Path("out.json").read_text())["summary"]["errors"] == 2
+    assert Path("out.xml").read_text().count("<testsuite ") == 2
+
+
+def test_json_of_nothing_is_json(run: Callable[..., Any], tree: Path) -> None:
+    (tree / "empty").mkdir()
+    data = run("scan", "empty", "--no-env", "--format", "json").data
+    assert data["reports"] == data["unpaired"] == data["unreadable"] == []
+    assert set(data["summary"].values()) == {0}
+
+
+def test_two_engines(run: Callable[..., Any], tree: Path) -> None:
+    engines = ("--engine", "sglang@0.5.11", "--engine", "vllm")
+    ran = run("scan", "run/epoch_1", "--target", "target", *engines, "--no-env", "--format", "json")
+    assert [one["engine"]["name"] for one in ran.data["reports"]] == ["sglang", "vllm"]
+
+
+def test_a_hub_cache(run: Callable[..., Any], tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HF_HUB_CACHE", str(tree / "hub"))
+    for name, source, commit in (("Target", "target", "a1"), ("Draft", "draft", "b2")):
+        folder = tree / "hub" / f"models--Org--{name}"
+        shutil.copytree(EXAMPLE / source, folder / "snapshots" / commit)
+        shutil.copytree(EXAMPLE / source, folder / "snapshots" / "older")
+        (folder / "refs").mkdir()
+        (folder / "refs" / "main").write_text(commit)
+    edit_config(
+        tree / "hub" / "models--Org--Draft" / "snapshots" / "b2",
+        target_model_name_or_path="Org/Target",
+    )
+    ran = run("scan", "--hub-cache", "--no-env", "--format", "json")
+    [(target, draft)] = pairs_of(ran.data)
+    assert target is not None
+    assert target.endswith("models--Org--Target/snapshots/a1")
+    assert draft is not None
+    assert draft.endswith("models--Org--Draft/snapshots/b2")
+
+
+class TestChangedSince:
+    @pytest.fixture(autouse=True)
+    def repository(self, tree: Path) -> None:
+        (tree / "serve.sh").write_text("sglang serve --model-path target\n")
+        self.git("init", "--quiet")
+        self.git("add", ".")
+        self.git("commit", "--quiet", "--message", "start")
+
+    def git(self, *words: str) -> None:
+        identity = ("-c", "user.name=t", "-c", "user.email=t@example.org")
+        subprocess.run(["git", *identity, *words], check=True)
+
+    def drafts(self, run: Callable[..., Any], *options: str) -> list[str | None]:
+        ran = run("scan", ".", "--changed-since", "HEAD", "--no-env", "--format", "json", *options)
+        return [draft for _, draft in pairs_of(ran.data)]
+
+    def test_nothing_changed(self, run: Callable[..., Any]) -> None:
+        assert self.drafts(run) == []
+
+    def test_a_draft_changed(self, run: Callable[..., Any], tree: Path) -> None:
+        edit_config(tree / "run" / "epoch_2", max_position_embeddings=65536)
+        assert self.drafts(run) == ["./run/epoch_2"]
+
+    def test_a_target_changed(self, run: Callable[..., Any], tree: Path) -> None:
+        edit_config(tree / "target", tie_word_embeddings=True)
+        assert self.drafts(run) == [None, "./run/epoch_1", "./run/epoch_2"]
+
+    def test_a_new_draft(self, run: Callable[..., Any], tree: Path) -> None:
+        shutil.copytree(tree / "run" / "epoch_1", tree / "run" / "epoch_3")
+        assert self.drafts(run) == ["./run/epoch_3"]
+
+    def test_a_launch_file_changed(self, run: Callable[..., Any], tree: Path) -> None:
+        (tree / "serve.sh").write_text("sglang serve --model-path target --port 3\n")
+        assert self.drafts(run) == [None]
+
+    def test_a_pairs_file_changed(self, run: Callable[..., Any], tree: Path) -> None:
+        (tree / "pairs").write_text("target run/epoch_1\n")
+        assert self.drafts(run, "--pairs", "pairs") == ["./run/epoch_1"]
+
+    def test_an_unknown_revision(self, run: Callable[..., Any]) -> None:
+        ran = run("scan", ".", "--changed-since", "nowhere")
+        assert ran.code == 2
+        assert "--changed-since nowhere: no such revision" in ran.stderr
+
+    def test_no_repository(self, run: Callable[..., Any], tmp_path_factory: Any) -> None:
+        ran = run("scan", tmp_path_factory.mktemp("plain"), "--changed-since", "HEAD")
+        assert ran.code == 4
+        assert "in no git repository" in ran.stderr
+
+
+def test_from_python(tree: Path) -> None:
+    from specpreflight import Report, scan
+
+    reports = list(scan("run", target="target", engine="sglang@0.5.11", latest=True))
+    assert all(isinstance(report, Report) for report in reports)
+    assert [report.verdict.outcome.value for report in reports] == ["crashes"]

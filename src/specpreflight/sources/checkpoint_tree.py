@@ -65,8 +65,9 @@ class _Series(NamedTuple):
 class CheckpointTree:
     """The directories under `roots`, each walked once.
 
-    Links to directories are looked into after everything else and only where they lead out of
-    what is walked anyway, so that a checkpoint has one path and a loop has an end.
+    Links to directories are looked into after everything else, and only where they lead out of
+    what is walked anyway and not to what is above it, so that a checkpoint has one path and a loop
+    has an end.
 
     Args:
         roots: directories, or files: the config.json of one checkpoint, or a launch file.
@@ -91,8 +92,11 @@ class CheckpointTree:
                 yield FoundLaunchFile(root)
             else:
                 yield Unreadable(root, "no such file or directory")
+        roots = frozenset(self._entered)
         while self._links:
-            yield from self._enter(self._links.pop(0))
+            link = self._links.pop(0)
+            if not any(_is_within(root, os.path.realpath(link)) for root in roots):
+                yield from self._enter(link)
 
     def _enter(self, path: str) -> Iterator[FoundCheckpoint | FoundLaunchFile | Unreadable]:
         real = os.path.realpath(path)
@@ -121,7 +125,7 @@ class CheckpointTree:
             for entry in entries:
                 name = entry.name
                 if entry.is_dir(follow_symlinks=False):
-                    if not _is_skipped(name):
+                    if not _is_skipped(name) and real + entry.path[given:] not in self._entered:
                         below.append(entry.path)
                 elif name == "config.json":
                     self._found += 1

@@ -120,7 +120,7 @@ class ModelConfigs:
         """Read the draft's config while arguments are handled."""
         moment = Moment("draft", Stage.DRAFT_CONFIG, "the argument handling")
         path = args.speculative_draft_model_path
-        return None if path is None else self._read(args, moment, path, revision)
+        return None if path not in self.checkpoints else self._read(args, moment, path, revision)
 
     def _read(
         self, args: ServerArgs, moment: Moment, path: str, revision: str | None
