@@ -15,8 +15,11 @@ from typing import Any
 import jsonschema
 import pytest
 from launches import EAGLE3_FLAGS, LLAMA, LLAMA_EAGLE3, change, write_checkpoint
+from ssh_server import SshServer, server, start
 
 from specpreflight.models.schema import lock_schema
+
+__all__ = ["server", "start"]
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "kimi-k2.5-eagle3"
 Run = Callable[..., Any]
@@ -198,7 +201,7 @@ needs_proc = pytest.mark.skipif(not Path("/proc/self/cmdline").exists(), reason=
 
 
 @contextmanager
-def server(folder: Path, *words: str, environment: dict[str, str]) -> Iterator[int]:
+def sglang_server(folder: Path, *words: str, environment: dict[str, str]) -> Iterator[int]:
     """Start a process that has a server's command line; it waits to be killed."""
     package = folder / "modules" / "sglang"
     package.mkdir(parents=True)
@@ -225,7 +228,7 @@ def test_a_running_server(run: Run, here: Path, monkeypatch: pytest.MonkeyPatch)
     words = ("--model-path", "target", "--speculative-draft-model-path", "draft", *EAGLE3_FLAGS)
     environment = {"NCCL_PROTO": "LL", "HF_TOKEN": "hf_planted-secret", "EDITOR": "vi"}
     (here / "elsewhere").mkdir()
-    with server(here, *words, "--api-key", "planted-secret", environment=environment) as pid:
+    with sglang_server(here, *words, "--api-key", "planted-secret", environment=environment) as pid:
         monkeypatch.chdir(here / "elsewhere")
         ran = run("record", "--pid", str(pid), "--engine", "sglang@0.5.9", "--output", "-")
     assert ran.code == 0, ran.stderr
@@ -242,6 +245,18 @@ def test_a_running_server(run: Run, here: Path, monkeypatch: pytest.MonkeyPatch)
 def test_a_process_that_starts_no_engine(run: Run, here: Path) -> None:
     ran = run("record", "--pid", str(os.getpid()))
     assert ran.code == 4
+
+
+def test_checkpoints_on_another_machine(run: Run, here: Path, server: SshServer) -> None:
+    urls = [server.url(here / role) for role in ("target", "draft")]
+    ran = run("record", *urls, "--no-env", "--output", "far.lock.json", "--engine", "sglang@0.5.9")
+    assert ran.code == 0, ran.stderr
+    far = json.loads((here / "far.lock.json").read_text())
+    record(run)
+    near = json.loads((here / "launch.lock.json").read_text())
+    name = "config.json"
+    assert far["draft"]["files"][name] == near["draft"]["files"][name]
+    assert far["report"]["verdict"] == near["report"]["verdict"]
 
 
 def test_no_such_process(run: Run, here: Path) -> None:

@@ -63,7 +63,7 @@ def compare(
     """
     from specpreflight.reports.changes import render_comparison, render_comparison_json
 
-    options = options_of(ctx, (), given, engine=engine)
+    options = options_of(ctx, (a, b), given, engine=engine)._replace(paths=())
     found = _compare(a, b, options, target, everything=everything)
     click.echo(
         render_comparison_json(found) if form == "json" else render_comparison(found), nl=False
@@ -163,8 +163,11 @@ def read_side(given: tuple[str, ...], options: Options) -> tuple[Lock, Launch]:
 def _checkpoints(a: str, b: str, options: Options, *, everything: bool) -> Comparison:
     from specpreflight.changes.checkpoints import compare_checkpoints
     from specpreflight.sources.checkpoint import read_checkpoint
+    from specpreflight.sources.hub_cache import find_or_download, find_snapshot
 
-    before, after = read_checkpoint("target", a), read_checkpoint("draft", b)
+    find = find_or_download if options.online else find_snapshot
+    before = read_checkpoint("target", a, find=find)
+    after = read_checkpoint("draft", b, find=find)
     for one in (before, after):
         if one.problem is not None:
             raise InputError(one.problem.message, hint=one.problem.hint)

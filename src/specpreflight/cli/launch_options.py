@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from specpreflight.cli.check import Options
+from specpreflight.cli.remote import reach_hosts
 
 
 def launch_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -31,6 +32,9 @@ def launch_options(command: Callable[..., Any]) -> Callable[..., Any]:
             click.option(
                 "--online", is_flag=True, help="Download the JSON files of Hub ids not cached."
             ),
+            click.option(
+                "--accept-new", is_flag=True, help="Add a host of ssh:// to known_hosts."
+            ),
         )
     ):  # fmt: skip
         command = option(command)
@@ -40,7 +44,8 @@ def launch_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def options_of(
     ctx: click.Context, paths: tuple[str, ...], given: Mapping[str, Any], *, engine: str | None
 ) -> Options:
-    """Return what a command line says of its launch, for `load_launches`."""
+    """Return what a command line says of its launch, for `load_launches`; reach its hosts."""
+    reach_hosts(ctx, paths, accept_new=given["accept_new"])
     words = ctx.meta["words"]
     return Options(
         typed=ctx.meta["typed"],
