@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from specpreflight.engines.logs.causes import CAUSES
@@ -11,20 +13,43 @@ from specpreflight.sources.log_reader import unwrap
 
 
 @pytest.mark.parametrize(
-    ("error", "cause"),
+    ("error", "cause", "values"),
     [
-        ("unrecognized arguments: --speculative-num-step 3", "L-ARG-UNREC"),
-        ("argument --dtype: invalid choice: 'fp8' (choose from 'auto', 'half')", "L-ARG-CHOICE"),
-        ("argument --tp-size: invalid int value: 'eight'", "L-ARG-TYPE"),
+        (
+            "unrecognized arguments: --speculative-num-step 3",
+            "L-ARG-UNREC",
+            {"arguments": "--speculative-num-step 3"},
+        ),
+        (
+            "argument --dtype: invalid choice: 'fp8' (choose from 'auto', 'half')",
+            "L-ARG-CHOICE",
+            {"flag": "--dtype", "value": "fp8", "choices": ["auto", "half"]},
+        ),
+        (
+            "argument --dtype: invalid choice: 'fp8' (choose from auto, half)",
+            "L-ARG-CHOICE",
+            {"flag": "--dtype", "value": "fp8", "choices": ["auto", "half"]},
+        ),
+        (
+            "argument --tp-size: invalid int value: 'eight'",
+            "L-ARG-TYPE",
+            {"flag": "--tp-size", "value": "eight"},
+        ),
+        ("argument --tp-size: expected one argument", "L-ARG-TYPE", {"flag": "--tp-size"}),
+        ("ambiguous option: --spec could match --speculative-a, --speculative-b", "L-ARG-TYPE", {}),
+        (
+            "argument --speculative-config/-sc: Value {x cannot be converted to <function loads>.",
+            "L-ARG-VLJSON",
+            {"flag": "--speculative-config/-sc", "value": "{x"},
+        ),
     ],
 )
-def test_the_argument_parser(error: str, cause: str) -> None:
-    log = (
-        "+ python -m sglang.launch_server --model-path m\n"
-        f"usage: launch_server.py [-h]\nlaunch_server.py: error: {error}\n"
-    )
+@pytest.mark.parametrize("program", ["launch_server.py", "sglang serve", "api_server.py"])
+def test_the_argument_parser(error: str, cause: str, values: dict[str, Any], program: str) -> None:
+    log = f"usage: {program} [-h]\n{program}: error: {error}\n"
     found = diagnose([log.encode()], unwrap)
     assert (found.cause, found.stage, found.healthy) == (cause, "ARG", False)
+    assert values.items() <= found.values.items()
 
 
 @pytest.mark.parametrize(

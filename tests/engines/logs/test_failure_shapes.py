@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 from engine_logs import WRAPPERS, Sglang, Vllm
 from log_failures import FAILURES, Failure, sglang_frames, target_frames, vllm_frames
@@ -11,8 +14,21 @@ from specpreflight.engines.logs.diagnose import diagnose
 from specpreflight.models.diagnosis import Diagnosis
 from specpreflight.sources.log_reader import unwrap
 
+#: Shapes without a traceback of their own, or that are never a cause: see the other files here.
+ELSEWHERE = {
+    "L-CTX-WARN", "L-ARG-UNREC", "L-ARG-CHOICE", "L-ARG-TYPE", "L-ARG-VLJSON", "L-MEM-KILL",
+    "L-NCCL-HANG", "L-DIST-TIMEOUT", "L-DIST-BARRIER", "L-DIST-PEER", "L-RUN-WATCHDOG",
+    "L-RUN-DEAD",
+}  # fmt: skip
 CASES = [case for failure in FAILURES for case in failure.cases]
 NAMES = [f"{failure.cause}-{release}-{failure.step}" for failure, release in CASES]
+
+
+@pytest.mark.shared
+def test_no_shape_is_left_out(shared: Path) -> None:
+    page = (shared / "knowledge" / "logs.md").read_text()
+    told = {failure.cause for failure in FAILURES} | ELSEWHERE
+    assert set(re.findall(r"^\| (L-[A-Z0-9-]+)", page, re.M)) == told
 
 
 def log_of(failure: Failure, release: str, ranks: int = 2) -> Sglang | Vllm:

@@ -211,6 +211,8 @@ def _captures(cause: Cause, final: str, launch: LaunchLog) -> dict[str, Any]:
     match = cause.message.search(_hide(final))
     found = match.groupdict() if match else {}
     values = {name.rstrip("_"): _typed(text) for name, text in found.items() if text is not None}
+    if choices := found.get("choices"):
+        values["choices"] = [word.strip(" '\"") for word in choices.split(",")]
     if flag := _MISSING_FLAGS.get((cause.name, launch.engine or "")):
         values["missing_flag"] = flag
     if cause.name in {"L-VL-ROPE", "L-HOTTOK"}:
