@@ -7,7 +7,7 @@ folder for temporary files, and fixed in turns:
 
 - one run of `specpreflight scan --fix`: found, checked, planned, written, and checked again;
 - the writing alone, in this process;
-- the system alone: the folder, the three files, the link and the rename that a fix consists of.
+- the system alone: the folder, the two files, the link and the rename that a fix consists of.
 
 Medians are printed, as drafts a second.
 """
@@ -78,7 +78,7 @@ def system(place: Path, configs: list[Path]) -> float:
     for config in configs:
         folder = config.parent / ".specpreflight"
         folder.mkdir()
-        for path in (folder / ".gitignore", folder / "0001.json", config.with_suffix(".tmp")):
+        for path in (folder / "0001.json", config.with_suffix(".tmp")):
             path.write_bytes(b"{}")
         os.link(config, folder / "0001-config.json")
         config.with_suffix(".tmp").replace(config)

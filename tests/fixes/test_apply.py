@@ -53,9 +53,8 @@ def test_a_second_run_plans_nothing(draft: Path) -> None:
 def test_backup_and_record(draft: Path) -> None:
     (applied,) = apply_plans(kimi_plan(draft))
     journal = draft / ".specpreflight"
-    assert leftovers(journal) == [".gitignore", "0001-config.json", "0001.json"]
+    assert leftovers(journal) == ["0001-config.json", "0001.json"]
     assert (journal / "0001-config.json").read_bytes() == KIMI
-    assert (journal / ".gitignore").read_text() == "*\n"
     assert applied.record.number == 1
 
 
@@ -138,7 +137,7 @@ def test_a_file_that_changed_since_it_was_read_is_left(draft: Path) -> None:
     with pytest.raises(InputError, match="changed since it was read"):
         apply_plans(plans)
     assert (draft / "config.json").read_bytes() == KIMI + b"\n"
-    assert leftovers(draft / ".specpreflight") == [".gitignore"]
+    assert leftovers(draft / ".specpreflight") == []
 
 
 def test_a_file_that_changes_while_it_is_fixed_is_left(
@@ -168,11 +167,41 @@ def test_a_file_that_vanished(draft: Path) -> None:
 def test_another_run_holds_the_lock(draft: Path) -> None:
     journal = draft / ".specpreflight"
     journal.mkdir()
-    with (journal / ".gitignore").open("w") as held:
-        fcntl.flock(held, fcntl.LOCK_EX)
+    held = os.open(journal, os.O_RDONLY)
+    fcntl.flock(held, fcntl.LOCK_EX)
+    with pytest.raises(InputError, match="another specpreflight is writing"):
+        apply_plans(kimi_plan(draft))
+    os.close(held)
+    assert (draft / "config.json").read_bytes() == KIMI
+
+
+def test_where_only_files_can_be_locked(draft: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on NFS; one run holds the lock while another one tries."""
+    real = fcntl.flock
+
+    def of_files_alone(descriptor: int, how: int) -> None:
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF))
+        real(descriptor, how)
+
+    monkeypatch.setattr(fcntl, "flock", of_files_alone)
+    (draft / ".specpreflight").mkdir()
+    with (draft / ".specpreflight" / "lock").open("w") as held:
+        real(held, fcntl.LOCK_EX)
         with pytest.raises(InputError, match="another specpreflight is writing"):
             apply_plans(kimi_plan(draft))
-    assert (draft / "config.json").read_bytes() == KIMI
+    apply_plans(kimi_plan(draft))
+    assert (draft / "config.json").read_bytes() == FIXED
+
+
+@pytest.mark.parametrize("marker", [".git", "../.git", "../../.git"])
+def test_git_leaves_the_journal_alone(marker: str, tmp_path: Path) -> None:
+    draft = tmp_path / "models" / "draft"
+    draft.mkdir(parents=True)
+    (draft / marker).write_text("gitdir: elsewhere\n")  # as in a work tree or a submodule
+    (draft / "config.json").write_bytes(KIMI)
+    apply_plans(kimi_plan(draft))
+    assert (draft / ".specpreflight" / ".gitignore").read_text() == "*\n"
 
 
 def test_read_only_file(draft: Path) -> None:

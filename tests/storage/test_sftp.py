@@ -230,14 +230,14 @@ def broken_at(monkeypatch: pytest.MonkeyPatch, step: str, ending: str) -> Iterat
     ("step", "ending"),
     [
         ("make_directory", ".specpreflight"),
-        ("_try_lock", ".gitignore.lock"),
+        ("_try_lock", "/lock"),
         ("create", "/.gitignore"),
         ("create", "0001-config.json"),
         ("create", "0001.json"),
         ("create", ".tmp"),
         ("rename", ".tmp"),
         ("sync_directory", "draft"),
-        ("remove", ".gitignore.lock"),
+        ("remove", "/lock"),
     ],
 )
 def test_the_connection_breaks(
@@ -265,10 +265,10 @@ def test_the_connection_breaks(
 
 def test_another_run_holds_the_lock(server: SshServer, draft: Path) -> None:
     (draft / ".specpreflight").mkdir()
-    (draft / ".specpreflight" / ".gitignore.lock").write_text("another-machine 1\n")
+    (draft / ".specpreflight" / "lock").write_text("another-machine 1\n")
     with pytest.raises(InputError, match="another specpreflight is writing"):
         fix(server.url(draft))
-    os.utime(draft / ".specpreflight" / ".gitignore.lock", (1, 1))
+    os.utime(draft / ".specpreflight" / "lock", (1, 1))
     fix(server.url(draft))
     assert (draft / "config.json").read_bytes() == FIXED
 

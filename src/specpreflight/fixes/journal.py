@@ -61,25 +61,20 @@ class Journal:
 
     def __init__(self, storage: Storage, directory: str) -> None:
         self._storage = storage
+        self._directory = directory
         self.folder = f"{directory}/{FOLDER}"
 
-    @property
-    def lock_file(self) -> str:
-        """The file whose lock keeps two runs from writing at the same time.
-
-        It is the folder's `.gitignore`, which is there anyhow: a new file costs more than all else
-        that a fix does.
-        """
-        return f"{self.folder}/.gitignore"
-
     def open(self, like: str) -> None:
-        """Make the folder, and tell Git to leave it alone."""
+        """Make the folder, and tell Git to leave it alone where there is a Git."""
         self._storage.make_directory(self.folder)
+        if not self._storage.may_be_in_git(self._directory):
+            return
+        path = f"{self.folder}/.gitignore"
         try:
-            self._storage.status(self.lock_file)
+            self._storage.status(path)
         except FileNotFoundError:
             with suppress(FileExistsError):  # another run was faster
-                self._storage.create(self.lock_file, b"*\n", like)
+                self._storage.create(path, b"*\n", like)
 
     def next_number(self) -> int:
         """Return the number of the next record."""

@@ -37,7 +37,7 @@ def replace_file(
     journal = Journal(storage, place.directory)
     try:
         journal.open(place.file)
-        with storage.lock(journal.lock_file):
+        with storage.lock(journal.folder):
             _compare(storage, place, name, old)
             record = replace(record, number=journal.next_number())
             notes = _replace(storage, journal, place, name, old, new, record)

@@ -82,8 +82,12 @@ class Storage(Protocol):
         """Flush a directory's entries to the disk."""
         ...
 
-    def lock(self, path: str) -> AbstractContextManager[None]:
-        """Hold the advisory lock of a file that is there against other runs of specpreflight.
+    def may_be_in_git(self, directory: str) -> bool:
+        """Return whether a directory is, or may be, in a Git repository's work tree."""
+        ...
+
+    def lock(self, directory: str) -> AbstractContextManager[None]:
+        """Hold the advisory lock of a directory against other runs of specpreflight.
 
         Raises:
             BlockingIOError: another run holds it.

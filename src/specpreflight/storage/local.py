@@ -7,6 +7,7 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
 
 from specpreflight.documents.read import read_bytes
@@ -100,19 +101,21 @@ class LocalStorage:
         finally:
             os.close(descriptor)
 
-    @contextmanager
-    def lock(self, path: str) -> Iterator[None]:
-        """Hold the advisory lock of a file against other runs of specpreflight."""
-        import fcntl
+    def may_be_in_git(self, directory: str) -> bool:
+        """Return whether a directory is in a Git repository's work tree."""
+        return _is_in_git(directory)
 
-        descriptor = os.open(path, os.O_RDWR | getattr(os, "O_NOFOLLOW", 0))
+    @contextmanager
+    def lock(self, directory: str) -> Iterator[None]:
+        """Hold the advisory lock of a directory against other runs of specpreflight."""
+        descriptor = os.open(directory, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0))
         try:
-            try:
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError as error:
-                # A file system without locks still has the comparison before the rename.
-                if error.errno not in {errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS}:
-                    raise
+            if not _try_flock(descriptor):
+                # NFS locks only what is open for writing, which a directory never is.
+                os.close(descriptor)
+                flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
+                descriptor = os.open(f"{directory}/lock", flags, 0o666)
+                _try_flock(descriptor)
             yield
         finally:
             with suppress(OSError):  # the lock goes with the process at the latest
@@ -130,6 +133,34 @@ class UnsyncedStorage(LocalStorage):
 
 
 LOCAL = LocalStorage()
+
+
+@lru_cache(maxsize=4096)
+def _is_in_git(directory: str) -> bool:
+    if os.path.lexists(f"{directory}/.git"):
+        return True
+    parent = os.path.dirname(directory)  # noqa: PTH120
+    return parent != directory and _is_in_git(parent)
+
+
+def _try_flock(descriptor: int) -> bool:
+    """Lock an open file; `False` where its file system cannot.
+
+    Without locks there still is the comparison before the rename.
+
+    Raises:
+        BlockingIOError: another run holds the lock.
+    """
+    import fcntl
+
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno not in {errno.EBADF, errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS}:
+            raise
+        return False
+    return True
+
 
 #: Where Linux keeps a file's access control list.
 _ACL = "system.posix_acl_access"

@@ -111,8 +111,12 @@ class ObjectStorage:
     def sync_directory(self, path: str) -> None:
         """Do nothing: an object is stored when its write is answered."""
 
+    def may_be_in_git(self, directory: str) -> bool:
+        """Return that it is not."""
+        return False
+
     @contextmanager
-    def lock(self, path: str) -> Iterator[None]:
+    def lock(self, directory: str) -> Iterator[None]:
         """Lock nothing: the write itself is conditional."""
         yield
 

@@ -361,10 +361,14 @@ class SftpStorage:
     def sync_directory(self, path: str) -> None:
         """Leave it to the server: SFTP has no such request."""
 
+    def may_be_in_git(self, directory: str) -> bool:
+        """Return that it may be: to ask would cost more than the file that keeps Git away."""
+        return True
+
     @contextmanager
-    def lock(self, path: str) -> Iterator[None]:
+    def lock(self, directory: str) -> Iterator[None]:
         """Hold a lock file, since SFTP has no locks; one that a broken run left is taken over."""
-        path += ".lock"
+        path = f"{directory}/lock"
         if not self._try_lock(path):
             if not self._is_stale(path):
                 raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN), path)
