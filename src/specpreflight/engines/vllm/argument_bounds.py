@@ -12,6 +12,7 @@ from typing import Any
 
 from specpreflight.engines.vllm.knowledge import Knowledge
 from specpreflight.engines.vllm.model_config import Model
+from specpreflight.engines.vllm.model_runner import is_moe
 from specpreflight.engines.vllm.options import Options
 from specpreflight.engines.vllm.record import Record, engine_value, flag_value
 from specpreflight.models.finding import Origin, Stage, Value
@@ -56,7 +57,22 @@ def _objections(value: Any, bounds: Mapping[str, Any]) -> Iterator[str]:
 def check_parallel_arguments(
     record: Record, knowledge: Knowledge, options: Options, target: Model
 ) -> None:
-    """Restate what `ParallelConfig` and the target say of context parallelism and elastic EP."""
+    """Restate what `ParallelConfig` and the target say of experts and context parallelism."""
+    if options.enable_expert_parallel and not is_moe(target):
+        record.refuse(
+            "parallelism.experts-missing",
+            Stage.ARGUMENTS,
+            "`--enable-expert-parallel` needs a target with experts",
+            text=(
+                "Number of experts in the model must be greater than 0 when expert parallelism is "
+                "enabled."
+            ),
+            source="config/model.py:_verify_with_expert_parallelism",
+            values=(
+                flag_value("enable_expert_parallel", True, "--enable-expert-parallel"),
+                target.value("architectures"),
+            ),
+        )
     if options.enable_elastic_ep and not options.enable_eplb:
         record.refuse(
             "parallelism.elastic-experts",

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from specpreflight.engines.vllm.knowledge import Flag, Knowledge
@@ -25,6 +25,7 @@ _OPTION_NAME = re.compile(r"(?<=--)[^\.]*")
 _HUMAN = re.compile(r"(\d+(?:\.\d+)?)([kKmMgGtT])")
 _DECIMAL = {"k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _BINARY = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+_LEVELS = ("0", "1", "2", "3")
 _OBJECT = re.compile(r"(?s)^\s*{.*}\s*$")
 
 
@@ -33,10 +34,10 @@ def parse(argv: Sequence[str], knowledge: Knowledge) -> Arguments:
     words = list(_without_entry(argv))
     if words and not words[0].startswith("-"):
         words = ["--model", *words]
-    options = [_option(flag) for flag in dict.fromkeys(knowledge.flags.values())]
+    flags = dict.fromkeys(knowledge.flags.values())
     return parse_arguments(
         _merge_dotted(_dashes(words, knowledge), knowledge),
-        options,
+        [*map(_option, flags), *_inverses(flags, knowledge)],
         converters=_converters(knowledge),
         python=(3, 12),
     )
@@ -105,23 +106,44 @@ def _option(flag: Flag) -> Option:
     )
 
 
+def _inverses(flags: Iterable[Flag], knowledge: Knowledge) -> Iterator[Option]:
+    """Yield `--disable-x` for each switch `--enable-x` and the other way (0.33.0 on)."""
+    if not knowledge.since("0.33.0"):
+        return
+    pairs = (("--enable-", "--disable-"), ("--disable-", "--enable-"))
+    for flag in flags:
+        spellings = tuple(
+            inverse + name.removeprefix(prefix)
+            for name in flag.names
+            for prefix, inverse in pairs
+            if name.startswith(prefix)
+        )
+        if spellings and flag.action == "boolean_optional":
+            yield Option(spellings=spellings, dest=flag.dest, action="store_false")
+
+
 def _without_entry(argv: Sequence[str]) -> Iterator[str]:
     """Drop a leading `serve`: `vllm serve MODEL` names the model by position."""
     yield from argv[1:] if argv and argv[0] == "serve" else argv
 
 
 def _dashes(words: Sequence[str], knowledge: Knowledge) -> Iterator[str]:
-    """Write option names with dashes; `-O2` is `--optimization-level 2` from 0.12.0."""
-    for word in words:
+    """Write option names with dashes; `-O2` is `--optimization-level 2` from 0.12.0.
+
+    In 0.11.1 and 0.11.2 it is `-O.mode=2`, a key of `--compilation-config`.
+    """
+    level = knowledge.since("0.12.0")
+    known = level or knowledge.since("0.11.1")
+    for position, word in enumerate(words):
         if word.startswith("--"):
             name, equals, value = word.partition("=")
             dashed = _OPTION_NAME.sub(lambda match: match[0].replace("_", "-"), name, count=1)
             yield f"{dashed}{equals}{value}"
-        elif (
-            word.startswith("-O") and len(word) > 2 and word[2] != "." and knowledge.since("0.12.0")
-        ):
-            yield "--optimization-level"
-            yield word[3:] if word[2] == "=" else word[2:]
+        elif word.startswith("-O") and word != "-O" and known and (level or word[2] != "."):
+            value = word[3:] if word[2] == "=" else word[2:]
+            yield from ("--optimization-level", value) if level else (f"-O.mode={value}",)
+        elif word == "-O" and known and "".join(words[position + 1 : position + 2]) in _LEVELS:
+            yield "--optimization-level" if level else "-O.mode"
         else:
             yield word
 

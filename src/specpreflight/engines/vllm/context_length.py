@@ -178,7 +178,7 @@ def _scaled(
     factor: Any = 1.0
     for entry in parameters:
         kind = entry.get("rope_type")
-        if kind is None:
+        if "rope_type" not in entry:
             raise LengthError("KeyError", "'rope_type'", "rope_type", None)
         if kind in unscaled:
             continue

@@ -169,7 +169,8 @@ def reading_error(error: Raised, checkpoint: Checkpoint) -> ReadingError:
     topic, message = topic_of(error)
     field = error.message.partition("Validation error for field '")[2].partition("'")[0]
     pointer = f"/{field}" if field else _KEYS.get(topic)
-    where = source_of(error) or error.frames[-1].replace(".", "/").replace(":", ".py:")
+    last = error.frames[-1] if error.frames else "vllm.transformers_utils.config:get_config"
+    where = source_of(error) or last.replace(".", "/").replace(":", ".py:")
     name = "ValidationError" if error.name in ("ValueError", "AssertionError") else error.name
     return ReadingError(
         topic,
