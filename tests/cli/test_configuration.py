@@ -99,8 +99,25 @@ def test_severity_and_fail_on(run: Callable[..., Any], project: Path) -> None:
 def test_the_engine_of_the_file_is_a_default(run: Callable[..., Any], project: Path) -> None:
     configure(project, 'engine = "sglang@0.4.10"\n')
     words = ("check", "target", "draft", "--no-env", "--format", "json")
-    assert run(*words).data["engine"]["version"] == "0.4.10"
+    assert run(*words).data["engine"] == {
+        "name": "sglang", "version": "0.4.10", "determined_by": "`engine` of specpreflight.toml",
+    }  # fmt: skip
     assert run(*words, "--engine", "sglang@0.5.11").data["engine"]["version"] == "0.5.11"
+
+
+def test_a_launch_knows_its_engine_better_than_the_file(
+    run: Callable[..., Any], project: Path
+) -> None:
+    configure(project, 'engine = ["sglang@0.4.10", "vllm@0.10.0"]\n')
+    launch = "command: [python3, -m, sglang.launch_server, --model-path, target]\n"
+    image = "image: lmsysorg/sglang:v0.5.9\n"
+    for text, version in ((launch, "0.4.10"), (image + launch, "0.5.9")):
+        (project / "pod.yaml").write_text(text)
+        ran = run("check", "pod.yaml", "--no-env", "--format", "json")
+        assert ran.data["engine"]["version"] == version
+    (project / "serve.sh").write_text("vllm serve target\n")
+    ran = run("check", "serve.sh", "--no-env", "--format", "json")
+    assert ran.data["engine"]["version"] == "0.10.0"
 
 
 def test_scan_and_run_read_it_too(run: Callable[..., Any], project: Path) -> None:

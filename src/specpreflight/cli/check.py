@@ -60,6 +60,7 @@ class Options(NamedTuple):
     use_process_environment: bool = True
     hardware: str | None = None
     policy: Policy | None = None
+    configured_engines: tuple[EngineVersion, ...] = ()
     fail_on: Severity | None = None
     form: str = "text"
     color: str = "auto"

@@ -13,6 +13,7 @@ from click.core import ParameterSource
 if TYPE_CHECKING:
     from specpreflight.models.baseline import Baseline
     from specpreflight.models.idle import IdleWatch
+    from specpreflight.models.launch import EngineVersion
     from specpreflight.models.policy import Policy
     from specpreflight.models.report import Report
     from specpreflight.sources.configuration import Configuration
@@ -32,8 +33,8 @@ class Wanted(NamedTuple):
 def configured(command: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command the options of this module, and `policy` in their place.
 
-    The command has `--engine` (as `engines`) and `--fail-on`; where the command line does not give
-    them, the configuration may.
+    The command has `--fail-on`; where the command line does not give it, the configuration may. The
+    engines that the configuration names are for launches that name none.
     """
 
     @click.option(
@@ -49,10 +50,10 @@ def configured(command: Callable[..., Any]) -> Callable[..., Any]:
         wanted = Wanted(**{name: given.pop(name) for name in Wanted._fields})
         configuration = _read_configuration(wanted)
         if configuration is not None:
-            for name in ("engines", "fail_on"):
-                stated = getattr(configuration, name)
-                if stated and ctx.get_parameter_source(name) is ParameterSource.DEFAULT:
-                    given[name] = stated
+            given["configured_engines"] = _identify_engines(configuration)
+            is_given = ctx.get_parameter_source("fail_on") is not ParameterSource.DEFAULT
+            if configuration.fail_on is not None and not is_given:
+                given["fail_on"] = configuration.fail_on
         return command(ctx, policy=read_policy(wanted, configuration), **given)
 
     return with_policy
@@ -76,6 +77,22 @@ def _read_configuration(wanted: Wanted) -> Configuration | None:
     from specpreflight.sources.configuration import read_configuration
 
     return read_configuration(Path(place))
+
+
+def _identify_engines(configuration: Configuration) -> tuple[EngineVersion, ...]:
+    """Return the configured engines.
+
+    Raises:
+        UsageError: an engine or version is not known.
+    """
+    from dataclasses import replace
+
+    from specpreflight.api import identify_engine
+
+    return tuple(
+        replace(identify_engine(wanted), determined_by=f"`engine` of {configuration.name}")
+        for wanted in configuration.engines
+    )
 
 
 def read_policy(wanted: Wanted, configuration: Configuration | None) -> Policy | None:

@@ -136,18 +136,19 @@ def _engines(options: Options, command: Command | None) -> list[EngineVersion]:
     """Return the engines asked for, else the one that the launch names."""
     if options.engines:
         return [identify_engine(engine) for engine in options.engines]
-    if command is None or command.engine is None:
-        return [_undetermined("sglang", options)]
-    if command.engine_version is None:
-        return [_undetermined(command.engine, options)]
+    if command is None or command.engine_version is None:
+        return _undetermined(None if command is None else command.engine, options)
     named = identify_engine(f"{command.engine}@{command.engine_version}")
     return [replace(named, determined_by=f"image {command.image}")]
 
 
-def _undetermined(name: str, options: Options) -> EngineVersion:
-    """Return the version of an engine that nothing names: the recorded one, else the newest."""
+def _undetermined(name: str | None, options: Options) -> list[EngineVersion]:
+    """Return the versions where the launch names none: recorded, configured, else the newest."""
     recorded = options.assumed
-    return recorded if recorded and recorded.name == name else identify_engine(name)
+    if recorded and recorded.name == (name or "sglang"):
+        return [recorded]
+    configured = [one for one in options.configured_engines if name in (None, one.name)]
+    return configured or [identify_engine(name or "sglang")]
 
 
 def _facts(options: Options, command: Command | None, engine: EngineVersion) -> dict[str, Any]:

@@ -26,8 +26,9 @@ else:
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """What a project's file says; `baseline` is a path that can be opened from here."""
+    """What the file `name` says; `baseline` is a path that can be opened from here."""
 
+    name: str = ""
     engines: tuple[str, ...] = ()
     fail_on: str | None = None
     severities: Mapping[str, Severity] = field(default_factory=dict)
@@ -108,6 +109,7 @@ class _Reader:
         engine = data.get("engine", ())
         baseline = data.get("baseline")
         return Configuration(
+            name=self.name,
             engines=(engine,) if isinstance(engine, str) else tuple(engine),
             fail_on=data.get("fail-on"),
             severities={
