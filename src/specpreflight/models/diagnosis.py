@@ -108,6 +108,7 @@ class Diagnosis:
         memory: GB and seconds of weights, KV cache and graphs, by name.
         nccl: version, channels, transports.
         seconds_to_ready: from the engine's first line to the one that says it is up.
+        last_step: the last step of the start that was begun.
         nearest: for an error of no known shape, the ids of those most like it.
     """
 
@@ -134,6 +135,7 @@ class Diagnosis:
     nccl: NcclReport = NcclReport()
     seconds_to_ready: float | None = None
     nearest: tuple[str, ...] = ()
+    last_step: str | None = None
 
     def as_data(self) -> dict[str, Any]:
         """Return what `--format json` prints."""
@@ -142,6 +144,7 @@ class Diagnosis:
             "version": {"low": self.version.low, "high": self.version.high},
             "healthy": self.healthy,
             "stage": self.stage,
+            "last_step": self.last_step,
             "cause": self.cause,
             "rule": self.rule,
             "message": self.message,

@@ -170,6 +170,8 @@ def _version_of(launch: LaunchLog) -> ReleaseRange:
 def _refined_rule(cause: str, rule: str | None, values: Mapping[str, Any]) -> str | None:
     if cause == "L-W-KEY" and values.get("target_quantization") and values.get("which") == "draft":
         return "quantization-inherited"
+    if rule == "attention-backend-unfit" and values.get("which") == "draft" and cause != "L-BK-VL":
+        return "draft-attention-backend-unfit"
     if cause == "L-E3-EMBED" and values.get("class") == values.get("target_class"):
         return "draft-path-missing"
     if cause == "L-W-SHARD" and "path" in values:
