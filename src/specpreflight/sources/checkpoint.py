@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from specpreflight.documents import (
     Document,
@@ -19,6 +21,9 @@ from specpreflight.models.command import find_markers
 from specpreflight.models.weights import why_unseen
 from specpreflight.sources.hub_cache import find_snapshot
 from specpreflight.sources.weight_index import weight_facts
+
+#: Where ModelOpt's exports name their quantisation; the engines read it beside config.json.
+QUANTIZATION_FILE = "hf_quant_config.json"
 
 
 def read_checkpoint(
@@ -87,8 +92,17 @@ def _read(role: str, given: str, directory: Path | None, path: Path, name: str) 
         empty = Document(name, b"{}", {}, path)
         return Checkpoint(role, given, directory, empty, problem=problem)
     files = tuple(sorted(entry.name for entry in directory.iterdir())) if directory else ()
-    facts = {} if directory is None else weight_facts(directory)
+    facts: dict[str, Any] = {} if directory is None else dict(weight_facts(directory))
+    if directory is not None and QUANTIZATION_FILE in files:
+        facts["documents"] = _read_beside(directory)
     return Checkpoint(role, given, directory, config, files, facts=facts)
+
+
+def _read_beside(directory: Path) -> dict[str, Any]:
+    """Return what ModelOpt writes beside config.json; an unreadable file counts as none."""
+    with contextlib.suppress(InputError):
+        return {QUANTIZATION_FILE: read_document(directory / QUANTIZATION_FILE).root}
+    return {}
 
 
 def _read_config(directory: Path | None, given: str, path: Path, name: str) -> Document:

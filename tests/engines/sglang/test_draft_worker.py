@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -196,3 +197,24 @@ def test_nvfp4_cache_in_a_layout_of_its_own(
     draft = LLAMA if algorithm == "STANDALONE" else LLAMA_EAGLE3
     found = topics(tmp_path, "0.5.21", *flags, *words, draft=draft, hardware="b200")
     assert [topic for topic in found if topic.startswith("cache.")] == expected
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "architecture", "stopped"),
+    [
+        (None, "Eagle3DeepseekV2ForCausalLM", True),
+        ("FP8", "Eagle3DeepseekV2ForCausalLM", False),
+        (None, "LlamaForCausalLMEagle3", False),
+    ],
+)
+def test_modelopt_file_of_an_unquantised_draft(
+    tmp_path: Path, algorithm: str | None, architecture: str, stopped: bool
+) -> None:
+    mla = {key: value for key, value in DEEPSEEK.items() if key.endswith(("_rank", "_head_dim"))}
+    draft = change(LLAMA_EAGLE3, architectures=[architecture], model_type="kimi_k2", **mla)
+    written = {"producer": {"name": "modelopt"}, "quantization": {"quant_algo": algorithm}}
+    (tmp_path / "draft").mkdir()
+    (tmp_path / "draft" / "hf_quant_config.json").write_text(json.dumps(written))
+    words = (*EAGLE3_FLAGS, "--speculative-draft-model-quantization", "modelopt_fp8")
+    found = topics(tmp_path, "0.5.13", *words, target=DEEPSEEK, draft=draft)
+    assert ("quantization.modelopt-without-algorithm" in found) is stopped

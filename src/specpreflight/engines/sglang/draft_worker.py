@@ -6,7 +6,7 @@ Restates the constructors in `speculative/eagle_worker_v2.py`, `multi_layer_eagl
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from specpreflight.engines.sglang.pair import Pair
@@ -31,6 +31,7 @@ def draft_worker_events(pair: Pair) -> Iterator[Event]:
     """Yield what the constructors of the draft's model and worker raise."""
     yield from _eagle3_config(pair)
     yield from _one_mtp_layer(pair)
+    yield from _modelopt_without_algorithm(pair)
     yield from _tree_without_tokens(pair)
     yield from _multi_layer_tokens(pair)
     yield from _sampling_vocabulary(pair)
@@ -108,6 +109,39 @@ def _one_mtp_layer(pair: Pair) -> Iterator[Event]:
         pair.draft_value(f"/{key}"),
         "config.mtp-layers",
         f"models/{'glm4_moe' if name.startswith('Glm4') else 'deepseek_v2'}.py:load_weights",
+    )
+
+
+def _modelopt_without_algorithm(pair: Pair) -> Iterator[Event]:
+    """Yield what `get_quant_config` raises on ModelOpt's file of an unquantised draft (0.4.9 on).
+
+    `LlamaForCausalLMEagle3` is let through by name.
+    """
+    method, checkpoint = str(pair.draft.quantization), pair.draft_checkpoint
+    if checkpoint is None or not method.startswith("modelopt") or not pair.since("0.4.9"):
+        return
+    if pair.draft_class == "LlamaForCausalLMEagle3" or pair.draft.config.get("quantization_config"):
+        return
+    written = checkpoint.facts.get("documents", {}).get("hf_quant_config.json")
+    if not isinstance(written, Mapping):
+        return
+    producer, section = written.get("producer"), written.get("quantization")
+    if not isinstance(producer, Mapping) or not isinstance(section, Mapping):
+        return
+    if not str(producer.get("name", "")).startswith("modelopt") or section.get("quant_algo"):
+        return
+    yield Event(
+        "quantization.modelopt-without-algorithm",
+        Outcome.CRASHES,
+        Stage.WEIGHTS,
+        f"the draft is loaded as {method}, and its hf_quant_config.json names no algorithm",
+        engine_message=(
+            f"Invalid quant_config, quantization method: {method},hf architectures: "
+            f"{pair.draft.architecture}. "
+        ),
+        exception="ValueError",
+        source="model_loader/weight_utils.py:get_quant_config",
+        values=pair.draft_value("/architectures/0"),
     )
 
 
