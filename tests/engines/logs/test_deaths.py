@@ -11,6 +11,7 @@ from log_failures import OOM, S, sglang_frames, target_frames
 
 from specpreflight.engines.logs.diagnose import diagnose
 from specpreflight.models.diagnosis import Diagnosis
+from specpreflight.rules.registry import find_rule
 from specpreflight.sources.log_reader import unwrap
 
 SIGQUIT = "Received sigquit from a child process. It usually means the child failed."
@@ -307,3 +308,34 @@ def test_a_launch_that_only_the_shell_traced(
     found = read(log)
     assert (found.cause, found.stage) == ("L-ARG-NONE", "ARG")
     assert (found.launch.target, found.launch.draft, found.values["tp"]) == (target, draft, tp)
+
+
+@pytest.mark.parametrize(
+    ("release", "step", "final", "frames", "rule"),
+    [
+        ("0.5.2", "RUN", "RuntimeError: CUDA error: device-side assert triggered", [],
+         "rotary-table-short"),
+        ("0.5.9", "RUN", "RuntimeError: CUDA error: device-side assert triggered", [],
+         "draft-context-shorter"),
+        ("0.5.9", "DKV", "ValueError: trtllm_mla backend can only be used with MLA models.", [],
+         "draft-attention-backend-unfit"),
+        ("0.5.9", "TKV", "ValueError: trtllm_mla backend can only be used with MLA models.",
+         [f"{S}layers/attention/attention_registry.py:x"], "attention-backend-unfit"),
+        ("0.5.9", "DCFG", "OSError: It looks like the config file at "
+         "'/m/draft/generation_config.json' is not a valid JSON file.", [],
+         "generation-config-broken"),
+        ("0.5.9", "DCFG", "OSError: o/r does not appear to have a file named modeling_x.py. "
+         "Checkout it.", [], "remote-code-missing"),
+        ("0.5.9", "DW", "AttributeError: 'Qwen3ForCausalLM' object has no attribute 'set_embed'",
+         [], "draft-path-missing"),
+    ],
+)  # fmt: skip
+def test_the_rule_that_would_have_told(
+    release: str, step: str, final: str, frames: list[str], rule: str
+) -> None:
+    log = Sglang(release).start(step)
+    if step == "RUN":
+        log.serve(SERVED)
+    found = read(log.die(final, [*sglang_frames(release, step), *frames]))
+    assert found.rule == rule
+    assert find_rule(rule).name == rule

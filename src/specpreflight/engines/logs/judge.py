@@ -71,7 +71,7 @@ def _judge_one(launch: LaunchLog) -> Diagnosis:
         stage = stage_of(death.cause, death.where, launch)
         healthy = False
         seconds = _seconds_to(death.where, launch)
-        rule = _refined_rule(cause, death.cause.rule, values)
+        rule = _refined_rule(cause, death.cause.rule, values, version)
     elif launch.step == "DIST" and _hangs(launch):
         cause, healthy = "L-NCCL-HANG", False
         if (gap := _silence(launch)) is not None:
@@ -167,18 +167,27 @@ def _version_of(launch: LaunchLog) -> ReleaseRange:
     return ReleaseRange(named, named) if named and told.holds(named) else told
 
 
-def _refined_rule(cause: str, rule: str | None, values: Mapping[str, Any]) -> str | None:
-    if cause == "L-W-KEY" and values.get("target_quantization") and values.get("which") == "draft":
-        return "quantization-inherited"
-    if rule == "attention-backend-unfit" and values.get("which") == "draft" and cause != "L-BK-VL":
-        return "draft-attention-backend-unfit"
-    if cause == "L-E3-EMBED" and values.get("class") == values.get("target_class"):
-        return "draft-path-missing"
-    if cause == "L-W-SHARD" and "path" in values:
-        return "weight-shard-missing"
-    if cause == "L-CFG-NOFILE" and str(values.get("file", "")).endswith(".py"):
-        return "remote-code-missing"
-    return rule
+def _refined_rule(
+    cause: str, rule: str | None, values: Mapping[str, Any], version: ReleaseRange
+) -> str | None:
+    """Return the rule, where the message's values or the release tell another than the shape."""
+    is_draft = values.get("which") == "draft"
+    file = str(values.get("file") or values.get("path") or "")
+    others = {
+        "L-W-KEY": is_draft and values.get("target_quantization") and "quantization-inherited",
+        "L-BK-MLA": is_draft and "draft-attention-backend-unfit",
+        "L-BK-EAGLE": "draft-attention-backend-unfit",
+        "L-E3-EMBED": values.get("class") == values.get("target_class") and "draft-path-missing",
+        "L-W-SHARD": "path" in values and "weight-shard-missing",
+        "L-CFG-NOFILE": file.endswith(".py") and "remote-code-missing",
+        "L-CFG-NOTVALIDJSON": "generation_config" in file and "generation-config-broken",
+        "L-SHAPE-HID": values.get("algorithm") == "STANDALONE" and "standalone-widths-differ",
+        "L-SHAPE-AUX": values.get("a") == 2 * values.get("b", 0) and "quantization-contradicts",
+        "L-CTX-RUN": version.high
+        and Version(version.high) < Version("0.5.3")
+        and "rotary-table-short",
+    }
+    return others.get(cause) or rule
 
 
 def _values_of_launch(launch: LaunchLog) -> dict[str, Any]:
