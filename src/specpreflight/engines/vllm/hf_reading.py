@@ -54,6 +54,33 @@ class ReadConfig(EvaluatedConfig):
         found = super().get(name, default)
         return default if found is UNKNOWN else found
 
+    def override(self, overrides: Mapping[str, Any]) -> None:
+        """Restate `ModelConfig._apply_dict_overrides`: a part's dictionaries change in place."""
+        for name, value in overrides.items():
+            part = self._attribute(self.instance, name)
+            if isinstance(part, Instance):
+                self._update(part, value)
+            else:
+                self.set(name, value)
+
+    def _update(self, target: Instance | dict[str, Any], updates: Mapping[str, Any]) -> None:
+        for name, value in updates.items():
+            nested = self._attribute(target, name)
+            if isinstance(value, Mapping) and isinstance(nested, Instance | dict):
+                self._update(nested, value)
+            elif isinstance(target, dict):
+                target[name] = value
+            else:
+                self._evaluator.set_attribute(target, name, value)
+
+    def _attribute(self, owner: Instance | dict[str, Any], name: str) -> Any:
+        if isinstance(owner, dict):
+            return owner.get(name)
+        try:
+            return self._evaluator.get_attribute(owner, name)
+        except Raised:
+            return None
+
     def plain(self, value: Any, place: str = "", written: Any = None) -> Any:
         """Return an evaluated value as plain data."""
         if isinstance(value, Instance):
@@ -102,7 +129,7 @@ class ConfigReading:
         *,
         as_draft: bool,
         trust_remote_code: bool,
-    ) -> ConfigObject:
+    ) -> ReadConfig:
         """Return the config that `get_config` gives; a draft's is rewritten as its release does.
 
         Raises:

@@ -6,6 +6,8 @@ Restates the checks of vLLM `config/speculative.py`: the branches of
 
 from __future__ import annotations
 
+import re
+from ast import literal_eval
 from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
@@ -140,6 +142,19 @@ def settle_tokens(record: Record, knowledge: Knowledge, found: Speculation, draf
             _check_divisible(record, found, draft, n_predict)
     if not isinstance(found.num_tokens, int) and not _recorded(record, "arguments.tokens-missing"):
         _refuse_token_type(record, knowledge, found)
+    _check_tree(record, found)
+
+
+def _check_tree(record: Record, found: Speculation) -> None:
+    """Restate `ast.literal_eval(self.speculative_token_tree)` (the key is gone from 0.22.0 on)."""
+    tree = found.keys.get("speculative_token_tree")
+    if not isinstance(tree, str):
+        return
+    try:
+        literal_eval(tree)
+    except (ValueError, SyntaxError) as error:
+        text = re.sub(r" at 0x[0-9a-f]+", "", str(error))
+        _refuse_key(record, "speculative_token_tree", tree, text)
 
 
 def _check_divisible(record: Record, found: Speculation, draft: Model, n_predict: Any) -> None:

@@ -286,7 +286,7 @@ def _read(
         _refuse_reading(record, checkpoint, error)
         return None
     try:
-        _apply_overrides(config, nested)
+        config.override(nested)
     except Raised as error:
         _refuse_reading(record, checkpoint, reading_error(error, checkpoint))
         return None
@@ -304,16 +304,6 @@ def _refuse_reading(record: Record, checkpoint: Checkpoint, error: ReadingError)
         source=error.source,
         values=() if error.pointer is None else (checkpoint.value(role, error.pointer),),
     )
-
-
-def _apply_overrides(config: ConfigObject, overrides: Mapping[str, Any]) -> None:
-    """Restate `_apply_dict_overrides`: dictionaries reach into the parts that they name."""
-    for name, value in overrides.items():
-        part = config.get(name)
-        if isinstance(value, Mapping) and isinstance(part, ConfigObject):
-            _apply_overrides(part, value)
-        else:
-            config.set(name, value)
 
 
 def _measure(
