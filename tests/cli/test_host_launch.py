@@ -16,6 +16,8 @@ from ssh_server import SshServer, server, start
 
 from specpreflight.cli.host_launch import OtherMachine
 from specpreflight.errors import InputError, UsageError
+from specpreflight.models.launch import EngineVersion, Launch
+from specpreflight.models.token_map import TokenMap
 from specpreflight.sources.host_mirror import HostMirror
 from specpreflight.storage.connections import open_host
 
@@ -185,6 +187,38 @@ def test_nothing_of_this_machine_is_in_it(
     assert origins["NCCL_DEBUG"] == f"ssh://{host}{conf}"
     after = sorted(path.name for path in tmp_path.rglob("*") if server.home not in path.parents)
     assert after == before
+
+
+def test_a_token_map_is_looked_for_there(
+    host: str, server: SshServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "map.pt").write_bytes(b"PK\x03\x04")
+    (tmp_path / "broken.pt").write_bytes(b"<html>")
+    machine = OtherMachine(host, server.home / "scratch", None)
+
+    def found(path: str) -> TokenMap:
+        flags = {"speculative-token-map": path}
+        launch = Launch(EngineVersion("sglang", "0.5.9", ""), None, None, flags=flags)
+        answer: TokenMap = machine.finish(launch, None).facts["token_map"]
+        return answer
+
+    assert found(f"{tmp_path}/map.pt") == TokenMap(f"{tmp_path}/map.pt", "file")
+    assert found(f"{tmp_path}/broken.pt").problem == "is not what `torch.save` writes"
+    assert found(f"{tmp_path}/nowhere.pt").kind == "missing"
+    assert found(f"{tmp_path}").kind == "unread"
+
+
+def test_a_new_host_is_accepted_where_only_flags_name_paths(
+    host: str, server: SshServer, run: Callable[..., Any], tmp_path: Path
+) -> None:
+    (server.home / ".ssh" / "known_hosts").unlink()
+    shutil.copytree(EXAMPLE / "target", tmp_path / "target")
+    words = ("check", "--host", host, "--no-env", "--format", "json")
+    flags = ("--", "python", "-m", "sglang.launch_server", "--model-path", tmp_path / "target")
+    assert run(*words, *flags).code == 4
+    accepted = run(*words, "--accept-new", *flags)
+    assert accepted.data["inputs"]["target"] == f"{tmp_path}/target"
+    assert accepted.stderr == ""
 
 
 def test_a_process_that_is_not_there(

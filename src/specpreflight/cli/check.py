@@ -12,7 +12,7 @@ import click
 
 from specpreflight.cli import report_error
 from specpreflight.cli.configured import configured, report_idle
-from specpreflight.cli.hosts import load_on_hosts, paths_on_hosts
+from specpreflight.cli.hosts import load_on_hosts, urls_of
 from specpreflight.cli.remote import reach_hosts
 from specpreflight.errors import InputError
 from specpreflight.models.finding import Severity
@@ -183,7 +183,7 @@ def check(
         unsafe=unsafe,
         **given,
     )
-    urls = [path for paths in paths_on_hosts(options.paths, options.hosts) for path in paths]
+    urls = urls_of(options.paths, options.hosts)
     reach_hosts(ctx, urls, accept_new=options.accept_new)
     ctx.exit(run_check(options))
 

@@ -12,9 +12,10 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
-from specpreflight.errors import UsageError
+from specpreflight.errors import InputError, UsageError
 from specpreflight.models.finding import Origin
 from specpreflight.models.launch import EngineVersion, Launch, Variable
+from specpreflight.models.token_map import TokenMap
 from specpreflight.sources.host_mirror import HostMirror
 
 if TYPE_CHECKING:
@@ -142,7 +143,18 @@ class OtherMachine:
         if any(name.upper().startswith("NCCL_") for name in launch.environment):
             installed = self._installed_nccl(engine)
             facts["nccl"] = read_launch(launch, wanted=wanted, installed=installed)
+        token_map = launch.flags.get("speculative-token-map")
+        if isinstance(token_map, str) and token_map.startswith("/"):
+            facts["token_map"] = self._token_map(token_map)
         return replace(launch, engine=named, facts=facts)
+
+    def _token_map(self, path: str) -> TokenMap:
+        from specpreflight.sources.token_map import read_token_map
+
+        try:
+            return read_token_map(str(self._scratch.copy(path)))._replace(given=path)
+        except InputError:
+            return TokenMap(path, "unread")
 
     def _there(self, variable: Variable) -> Variable:
         path = f"{self._origin}{variable.origin.path}"

@@ -45,6 +45,12 @@ def paths_on_hosts(paths: Sequence[str], hosts: Sequence[str]) -> list[tuple[str
     ]
 
 
+def urls_of(paths: Sequence[str], hosts: Sequence[str]) -> list[str]:
+    """Return all that is to be reached for a check: the hosts, and the paths on them."""
+    on_hosts = [path for one in paths_on_hosts(paths, hosts) for path in one]
+    return [*(f"ssh://{host}" for host in hosts), *on_hosts]
+
+
 def each_host(paths: Sequence[str]) -> tuple[str, ...]:
     """Return paths with a URL for each host of a list in braces."""
     return tuple(one for path in paths for one in _expand(path))
