@@ -111,6 +111,8 @@ class LogReading:
 
     def read(self, block: bytes) -> None:
         """Read whole lines; of a server that restarts for ever, the first launches and the last."""
+        if not block:
+            return
         if len(self.launches) >= _MOST_LAUNCHES:
             self._hold(block)
         else:

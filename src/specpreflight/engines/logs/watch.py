@@ -38,8 +38,7 @@ class Watcher:
 
     def read(self, block: bytes) -> State:
         """Take whole lines, or nothing where nothing was written for a moment."""
-        if block:
-            self._reading.read(block)
+        self._reading.read(block)
         self._quiet = 0 if block else self._quiet + 1
         launch = self._reading.launches[-1]
         if launch.ready:
