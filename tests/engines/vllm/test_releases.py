@@ -34,7 +34,7 @@ def test_the_release_whose_knowledge_is_used(wanted: str | None, version: str) -
 
 @pytest.mark.parametrize(
     ("wanted", "says"),
-    [("0.1.0", "older than every known release"), ("newest", "is no vLLM version"), ("", "is no")],
+    [("0.9.2", "older than every known release"), ("newest", "is no vLLM version"), ("", "is no")],
 )
 def test_what_is_no_release(wanted: str, says: str) -> None:
     with pytest.raises(UsageError, match=says):

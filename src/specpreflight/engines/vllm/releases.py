@@ -49,8 +49,8 @@ def _nearest(version: str, known: Sequence[str]) -> EngineVersion:
     below = [release for release in known if sort_key(release) <= sort_key(version)]
     if not below:
         raise UsageError(
-            f"vLLM {version} is older than every known release",
-            hint=f"known: {known[0]} to {known[-1]}",
+            f"vLLM {version} is older than every known release; it drafts with another engine",
+            hint=f"the nearest is --engine vllm@{known[0]}; known are {known[0]} to {known[-1]}",
         )
     return EngineVersion("vllm", below[-1], f"nearest known release below {version}")
 
