@@ -16,7 +16,9 @@ from lxml import etree
 from sample_report import SAMPLE, SHORTER, THETA
 
 from specpreflight.cli.rendering import MACHINE_FORMATS, render
-from specpreflight.models.finding import Origin, Value
+from specpreflight.documents import read_document
+from specpreflight.models.checkpoint import Checkpoint
+from specpreflight.models.finding import MISSING, Edit, Origin, Remedy, Value
 from specpreflight.models.report import Report
 from specpreflight.models.schema import read_report, report_schema
 from specpreflight.reports.relative import seen_from
@@ -112,6 +114,43 @@ def sarif(reports: list[Report]) -> str:
     return render_sarif(reports, {SHORTER.rule: ("s", "p"), THETA.rule: ("s", "p")})
 
 
+def test_sarif_fixes_make_the_file_right(tmp_path: Path) -> None:
+    """Apply them as a reader does: replace the region by the text, and look at the JSON."""
+    path = tmp_path / "config.json"
+    path.write_text('{"a": [\n 1], "b": 2, "c": "x"}\n')
+    document = read_document(path, "d/config.json")
+    checkpoint = Checkpoint("draft", "d", tmp_path, document)
+    edits = {
+        "/b": (2, 3, '{"a": [\n 1], "b": 3, "c": "x"}\n'),
+        "/c": ("x", "é", '{"a": [\n 1], "b": 2, "c": "\\u00e9"}\n'),
+        "/a": ([1], [2], None),
+        "/b ": (2, MISSING, None),
+        "/new": (MISSING, 1, None),
+    }
+    for pointer, (before, after, wanted) in edits.items():
+        pointer = pointer.strip()
+        edit = Edit("d/config.json", pointer, before, after)
+        finding = replace(
+            SHORTER,
+            values=(checkpoint.value("draft", pointer),),
+            remedies=(Remedy("mend it", "edit", "safe", edits=(edit,)),),
+        )
+        [result] = json.loads(sarif([replace(SAMPLE, findings=(finding,))]))["runs"][0]["results"]
+        assert ("fixes" in result) is (wanted is not None)
+        if wanted is not None:
+            [change] = result["fixes"][0]["artifactChanges"]
+            [replacement] = change["replacements"]
+            lines = path.read_text().split("\n")
+            region = replacement["deletedRegion"]
+            line = lines[region["startLine"] - 1]
+            lines[region["startLine"] - 1] = (
+                line[: region["startColumn"] - 1]
+                + replacement["insertedContent"]["text"]
+                + line[region["endColumn"] - 1 :]
+            )
+            assert "\n".join(lines) == wanted
+
+
 def test_sarif_fingerprints_hold_neither_line_nor_value() -> None:
     moved = replace(
         SHORTER,
@@ -153,6 +192,26 @@ def test_annotations_are_seen_from_the_repository(
         assert issue["location"]["path"] == "sub/d/config.json"
         moved = seen_from(str(tmp_path), report).findings[0].remedies[0].edits[0].path
         assert moved == "sub/d/config.json"
+
+
+@pytest.mark.parametrize(
+    ("changes", "path"),
+    [
+        ({"launch_file": "serve.sh"}, "serve.sh"),
+        ({"draft": "org/name"}, "org/name/config.json"),
+        ({"draft": "d/other.json"}, "d/other.json"),
+        ({"draft": None}, "t/config.json"),
+    ],
+)
+def test_a_finding_about_flags_is_shown_somewhere(changes: dict[str, str], path: str) -> None:
+    flag = Value("flag", "3", Origin("flag", name="--speculative-num-steps"))
+    finding = replace(SHORTER, values=(flag,), remedies=())
+    inputs = replace(SAMPLE.inputs, **changes)  # type: ignore[arg-type]
+    report = replace(SAMPLE, findings=(finding,), inputs=inputs)
+    [result] = json.loads(sarif([report]))["runs"][0]["results"]
+    assert result["locations"][0]["physicalLocation"]["artifactLocation"] == {"uri": path}
+    assert f"file={path}::" in render("github", [report])
+    assert json.loads(render("gitlab", [report]))[0]["location"]["path"] == path
 
 
 def test_github_commands_stay_one_line_each() -> None:

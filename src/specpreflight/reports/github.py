@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from specpreflight.models.finding import Finding, Severity
 from specpreflight.models.report import Report
+from specpreflight.reports.places import main_place
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
 
@@ -24,13 +25,11 @@ def _findings(reports: Sequence[Report]) -> Iterator[tuple[Report, Finding]]:
 def _annotation(report: Report, finding: Finding) -> str:
     command = _COMMANDS[finding.severity or Severity.NOTE]
     properties = {"title": f"{finding.rule} ({report.engine.name} {report.engine.version})"}
-    for value in finding.values:
-        origin = value.origin
-        if origin.path is not None:
-            properties["file"] = origin.path
-            if origin.line is not None:
-                properties |= {"line": str(origin.line), "col": str(origin.column)}
-            break
+    place = main_place(finding, report)
+    if place is not None and place.path is not None:
+        properties["file"] = place.path
+        if place.line is not None:
+            properties |= {"line": str(place.line), "col": str(place.column)}
     listed = ",".join(f"{name}={_property(text)}" for name, text in properties.items())
     lines = [finding.message, *(f"To do: {remedy.title}" for remedy in finding.remedies[:1])]
     if finding.ignored is not None:

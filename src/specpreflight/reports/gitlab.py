@@ -13,6 +13,7 @@ from typing import Any
 
 from specpreflight.models.finding import Finding, Severity
 from specpreflight.models.report import Report
+from specpreflight.reports.places import main_place
 
 #: GitLab's five words; a note is `info`.
 _SEVERITIES = {Severity.ERROR: "critical", Severity.WARNING: "minor", Severity.NOTE: "info"}
@@ -26,9 +27,9 @@ def render_gitlab(reports: Sequence[Report]) -> str:
 def _issues(reports: Sequence[Report]) -> Iterator[dict[str, Any]]:
     for report in reports:
         for finding in report.findings:
-            place = _place(finding, report)
-            if place is not None:
-                path, line = place
+            place = main_place(finding, report)
+            if place is not None and place.path is not None:
+                path, line = place.path, place.line or 1
                 yield {
                     "type": "issue",
                     "categories": ["Compatibility"],
@@ -51,12 +52,3 @@ def _fingerprint(finding: Finding, report: Report, path: str) -> str:
     launch = (inputs.target, inputs.draft, inputs.launch_file, report.engine.version)
     text = "\n".join((finding.fingerprint, path, *(part or "" for part in launch)))
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:32]
-
-
-def _place(finding: Finding, report: Report) -> tuple[str, int] | None:
-    """Return the first file of the values, else the draft or target that was checked."""
-    for value in finding.values:
-        if value.origin.path is not None:
-            return value.origin.path, value.origin.line or 1
-    given = report.inputs.draft or report.inputs.target
-    return None if given is None else (given, 1)

@@ -29,6 +29,7 @@ def seen_from(root: str, report: Report) -> Report:
             inputs,
             target=inputs.target and move(inputs.target),
             draft=inputs.draft and move(inputs.draft),
+            launch_file=inputs.launch_file and move(inputs.launch_file),
         ),
         excerpts={(move(path), line): text for (path, line), text in report.excerpts.items()},
     )

@@ -8,8 +8,9 @@ from typing import Any
 from urllib.parse import quote
 
 from specpreflight import __version__
-from specpreflight.models.finding import MISSING, Finding, Remedy, Severity, Value
+from specpreflight.models.finding import MISSING, Finding, Origin, Severity, Value
 from specpreflight.models.report import Report
+from specpreflight.reports.places import main_place
 
 SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -52,13 +53,14 @@ def _rule(name: str, summary: str, page: str) -> dict[str, Any]:
 
 
 def _result(report: Report, finding: Finding, names: Sequence[str]) -> dict[str, Any]:
-    places = [value for value in finding.values if value.origin.kind == "file"]
+    places = [value for value in finding.values if value.origin.path is not None]
+    main = main_place(finding, report)
     result: dict[str, Any] = {
         "ruleId": finding.rule,
         "ruleIndex": names.index(finding.rule),
         "level": _LEVELS[finding.severity or Severity.NOTE],
         "message": {"text": _message(report, finding)},
-        "locations": [_location(places[0])] if places else [],
+        "locations": [] if main is None else [_main_location(main, places)],
         "relatedLocations": [_location(value, at) for at, value in enumerate(places[1:], start=1)],
         "partialFingerprints": {"specpreflight/v1": finding.fingerprint},
     }
@@ -66,7 +68,7 @@ def _result(report: Report, finding: Finding, names: Sequence[str]) -> dict[str,
     if flow:
         steps = [{"location": _location(value)} for value in flow]
         result["codeFlows"] = [{"threadFlows": [{"locations": steps}]}]
-    fixes = [_fix(remedy, finding) for remedy in finding.remedies if remedy.edits]
+    fixes = list(_fixes(finding))
     if fixes:
         result["fixes"] = fixes
     if finding.ignored is not None:
@@ -102,12 +104,13 @@ def _message(report: Report, finding: Finding) -> str:
     return " ".join(parts)
 
 
+def _main_location(place: Origin, places: Sequence[Value]) -> dict[str, Any]:
+    """Return where code scanning shows the result; it refuses one that is shown nowhere."""
+    return _location(places[0]) if places else {"physicalLocation": _physical(place)}
+
+
 def _location(value: Value, number: int | None = None) -> dict[str, Any]:
-    origin = value.origin
-    physical: dict[str, Any] = {"artifactLocation": {"uri": _uri(origin.path or "")}}
-    if origin.line is not None:
-        physical["region"] = _region(value)
-    location: dict[str, Any] = {"physicalLocation": physical}
+    location: dict[str, Any] = {"physicalLocation": _physical(value.origin)}
     if number is not None:
         location["id"] = number
     shown = json.dumps(value.value, ensure_ascii=False)
@@ -115,38 +118,43 @@ def _location(value: Value, number: int | None = None) -> dict[str, Any]:
     return location
 
 
-def _region(value: Value) -> dict[str, Any]:
-    origin = value.origin
-    region = {"startLine": origin.line, "startColumn": origin.column}
-    if origin.end_column is not None:
-        region["endColumn"] = origin.end_column
-    return region
+def _physical(origin: Origin) -> dict[str, Any]:
+    """Return a place in a file; of one without a line, the file's beginning."""
+    region = {"startLine": origin.line or 1, "startColumn": origin.column or 1}
+    if origin.end_column is not None or origin.line is None:
+        region["endColumn"] = origin.end_column or 1
+    return {"artifactLocation": {"uri": _uri(origin.path or "")}, "region": region}
 
 
-def _fix(remedy: Remedy, finding: Finding) -> dict[str, Any]:
-    return {
-        "description": {"text": remedy.title},
-        "artifactChanges": [
-            {
-                "artifactLocation": {"uri": _uri(path)},
-                "replacements": list(_replacements(remedy, path, finding)),
-            }
-            for path in dict.fromkeys(edit.path for edit in remedy.edits)
-        ],
-    }
+def _fixes(finding: Finding) -> Iterator[dict[str, Any]]:
+    """Yield the remedies that are exact replacements of text.
 
-
-def _replacements(remedy: Remedy, path: str, finding: Finding) -> Iterator[dict[str, Any]]:
-    """Yield the replaced regions; an edit whose place is not known gets an empty one at the top."""
+    A key that is added or taken away, or a value of several lines, is not: `--fix` knows the file
+    that it edits, a reader of this report does not.
+    """
     regions = {
-        (value.origin.path, value.origin.pointer): _region(value)
+        (value.origin.path, value.origin.pointer): _physical(value.origin)["region"]
         for value in finding.values
-        if value.origin.line is not None
+        if value.origin.line is not None and not isinstance(value.value, (list, dict))
     }
-    for edit in remedy.edits:
-        if edit.path == path:
-            region = regions.get(
-                (path, edit.pointer), {"startLine": 1, "startColumn": 1, "endColumn": 1}
-            )
-            after = "" if edit.after == MISSING else json.dumps(edit.after)
-            yield {"deletedRegion": region, "insertedContent": {"text": after}}
+    for remedy in finding.remedies:
+        if remedy.edits and all(
+            (edit.path, edit.pointer) in regions and edit.after != MISSING for edit in remedy.edits
+        ):
+            yield {
+                "description": {"text": remedy.title},
+                "artifactChanges": [
+                    {
+                        "artifactLocation": {"uri": _uri(path)},
+                        "replacements": [
+                            {
+                                "deletedRegion": regions[path, edit.pointer],
+                                "insertedContent": {"text": json.dumps(edit.after)},
+                            }
+                            for edit in remedy.edits
+                            if edit.path == path
+                        ],
+                    }
+                    for path in dict.fromkeys(edit.path for edit in remedy.edits)
+                ],
+            }
