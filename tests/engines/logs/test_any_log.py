@@ -42,7 +42,8 @@ def read(*blocks: bytes) -> Diagnosis:
 LINES = st.lists(
     st.sampled_from(
         [*healthy("sglang").split(b"\n"), *dead("sglang").split(b"\n"),
-         *healthy("vllm").split(b"\n"), *dead("vllm").split(b"\n"), b"Killed", b"", b"Traceback (most recent call last):",
+         *healthy("vllm").split(b"\n"), *dead("vllm").split(b"\n"), b"Killed", b"",
+         b"Traceback (most recent call last):",
          b"NCCL INFO Channel", b"\x1b[31m\xff\xfe", b'{"message": 3}', b'{"message": "x"}']
     ),
     max_size=40,
@@ -74,7 +75,7 @@ def test_a_healthy_log_that_is_cut_has_no_cause(engine: str, share: float) -> No
 @given(share=st.floats(0, 1))
 @settings(max_examples=60, deadline=None)
 def test_a_dead_log_in_two_blocks_is_the_same(engine: str, share: float) -> None:
-    lines = dead(engine).splitlines(keepends=True)
+    lines = [line + b"\n" for line in dead(engine).removesuffix(b"\n").split(b"\n")]
     place = int(share * len(lines))
     found = read(b"".join(lines[:place]), b"".join(lines[place:]))
     assert found == read(dead(engine))
