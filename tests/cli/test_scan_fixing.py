@@ -198,3 +198,17 @@ def test_ctrl_c_in_the_middle(tmp_path: Path) -> None:
         assert (path.parent / ".specpreflight").exists() == (value == LONG)
     assert "3 of 400 files" in lines
     assert "Traceback" not in shown.decode()
+
+
+def test_ctrl_c_before_anything_is_written(
+    run: Callable[..., Any], tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from specpreflight.cli import scan_fixing
+
+    def interrupted(*_: Any) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(scan_fixing, "plan_for", interrupted)
+    ran = scan(run, "--fix")
+    assert (ran.code, ran.stderr) == (130, "specpreflight: interrupted\n")
+    assert lengths(tree) == [SHORT] * 12

@@ -92,6 +92,9 @@ class LazyGroup(click.Group):
             ctx.exit(error.exit_code)
         except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
             raise
+        except KeyboardInterrupt:
+            click.echo("specpreflight: interrupted", err=True)
+            ctx.exit(130)
         except Exception as error:
             click.echo(
                 f"specpreflight: internal error: {type(error).__name__}: {error}\n"

@@ -44,7 +44,7 @@ def find_write_place(storage: Storage, path: str, name: str) -> WritePlace:
     if is_in_hub_cache(directory):
         raise InputError(
             f"{name}: not written: it belongs to the Hub's cache, whose files revisions share",
-            hint="write a fixed copy with --copy-to DIR, and serve that",
+            hint="write a fixed copy with --copy-to DIR, or open a pull request with --hub-pr",
         )
     if not file.startswith(directory.rstrip("/") + "/"):
         raise InputError(

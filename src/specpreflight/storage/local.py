@@ -54,7 +54,7 @@ class LocalStorage:
         """
         with suppress(OSError):  # a file system without hard links; else the copy tells what is up
             if os.stat(path).st_nlink == 1:  # noqa: PTH116
-                os.link(path, backup, follow_symlinks=False)
+                os.link(path, backup)
                 self.sync_file(backup)
                 return
         self.remove(backup)
