@@ -161,6 +161,13 @@ def test_variables_of_other_programs_are_left_out(tmp_path: Path) -> None:
     assert set(kept) == {"NCCL_PROTO"}
 
 
+def test_bytes_that_are_no_text(tmp_path: Path) -> None:
+    launch = make_launch(tmp_path, environment={"NCCL_PROTO": "L\udcffL"})
+    lock = capture(launch, check(launch))
+    assert lock.report.inputs.environment["NCCL_PROTO"] == "L\\udcffL"
+    render_lock(lock).encode()
+
+
 def test_the_hash_of_a_release_is_of_its_facts() -> None:
     facts = {"flags": {"--a": {"default": 1, "about": "prose"}}}
     other = {"flags": {"--a": {"default": 1, "about": "other prose"}}}

@@ -93,8 +93,12 @@ def secret_texts(named: Iterable[tuple[str, Any]]) -> tuple[str, ...]:
 
 
 def scrub(data: Any, secrets: Iterable[str] = ()) -> Any:
-    """Return JSON data without `secrets` and without what is shaped like one, in any text of it."""
+    """Return JSON data without `secrets` and without what is shaped like one, in any text of it.
+
+    Bytes of a variable that are no UTF-8 are escaped.
+    """
     if isinstance(data, str):
+        data = data.encode("utf-8", "backslashreplace").decode()
         for secret in secrets:
             if len(secret) >= _LONG:
                 data = data.replace(secret, REDACTED)
