@@ -212,3 +212,36 @@ def test_ctrl_c_before_anything_is_written(
     ran = scan(run, "--fix")
     assert (ran.code, ran.stderr) == (130, "specpreflight: interrupted\n")
     assert lengths(tree) == [SHORT] * 12
+
+
+def test_the_draft_that_a_launch_file_names(
+    run: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    make_tree(tmp_path, 2)
+    (tmp_path / "launch.sh").write_text(
+        "python -m sglang.launch_server --model-path target "
+        f"--speculative-draft-model-path drafts/draft-000 {' '.join(FLAGS[1:])}\n"
+    )
+    fixed = run("scan", ".", "--target", "target", *OPTIONS, "--fix", *FLAGS)
+    assert fixed.code == 0, fixed.stdout
+    assert fixed.stderr.splitlines()[-1].startswith("2 of 2 files fixed")
+    assert lengths(tmp_path) == [LONG] * 2
+
+
+def test_what_a_fix_would_break_is_refused_for_each(
+    run: Callable[..., Any], tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from specpreflight.cli import scan_fixing
+    from specpreflight.fixes.recheck import FixRefused
+
+    def refuse(*_: Any) -> None:
+        raise FixRefused("not written: the fix of a-rule would bring another-rule: worse")
+
+    monkeypatch.setattr(scan_fixing, "plan_for", refuse)
+    ran = scan(run, "--fix")
+    assert ran.code == 1
+    untouched = [line for line in ran.stderr.splitlines() if line.startswith("not fixed: ")]
+    assert untouched[-1] == "not fixed: drafts/draft-011/config.json"
+    assert len(untouched) == 12
+    assert lengths(tree) == [SHORT] * 12

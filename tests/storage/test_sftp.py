@@ -189,6 +189,34 @@ def test_key_with_a_passphrase(server: SshServer, draft: Path) -> None:
     assert "ssh-add" in str(caught.value.hint)
 
 
+def test_a_key_that_only_the_agent_has(
+    server: SshServer, draft: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key = server.home / ".ssh" / "id_ed25519"
+    socket = server.home / "agent"
+    agent = subprocess.Popen(
+        ["ssh-agent", "-D", "-a", str(socket)], stdout=subprocess.PIPE, text=True
+    )
+    assert agent.stdout is not None
+    agent.stdout.readline()  # it says where it listens once it does
+    monkeypatch.setenv("SSH_AUTH_SOCK", str(socket))
+    subprocess.run(["ssh-add", "-q", str(key)], check=True, capture_output=True)
+    key.rename(server.home / "elsewhere")
+    try:
+        assert read_remote_checkpoint("draft", server.url(draft)).problem is None
+    finally:
+        close_connections()
+        agent.terminate()
+        agent.communicate()
+
+
+def test_known_hosts_that_are_hashed(server: SshServer, draft: Path) -> None:
+    known = server.home / ".ssh" / "known_hosts"
+    subprocess.run(["ssh-keygen", "-q", "-H", "-f", str(known)], check=True, capture_output=True)
+    assert "127.0.0.1" not in known.read_text()
+    assert read_remote_checkpoint("draft", server.url(draft)).problem is None
+
+
 def test_nobody_listens(server: SshServer, draft: Path) -> None:
     server.stop()
     with pytest.raises(InputError, match=f"no connection to port {server.port}"):
