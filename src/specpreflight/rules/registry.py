@@ -88,7 +88,10 @@ _RULES: Mapping[str, When] = {
     "architecture.aux_layers_out_of_range": ALWAYS,
     "architecture.aux_layers_not_used": on("eagle3.graphs-default-layers", "eagle3.ids-shifted"),
     "architecture.algorithm_draft_mismatch": on(
-        "eagle3.algorithm-eagle", "eagle3.draft-not-eagle3", "draft.standalone-rewritten"
+        "eagle3.algorithm-eagle",
+        "eagle3.draft-not-eagle3",
+        "eagle3.draft-not-eagle",
+        "draft.standalone-rewritten",
     ),
     "architecture.training_switch_unread": on("eagle3.key-unread"),
     "architecture.model_type_unknown": on("config.unknown-model-type", "config.missing-model-type"),

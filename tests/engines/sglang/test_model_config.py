@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from launches import EAGLE3_FLAGS, LLAMA, LLAMA_EAGLE3, change, make_launch
+from launches import DEEPSEEK, EAGLE3_FLAGS, LLAMA, LLAMA_EAGLE3, change, make_launch
 
 from specpreflight.engines.sglang import ENGINE
 from specpreflight.models.finding import STOPPING, Stage
 from specpreflight.models.resolved import Event, Resolved
+from specpreflight.sources.hardware import read_hardware
 
 
 def predict(
@@ -200,3 +202,13 @@ def test_a_class_whose_code_is_not_at_hand_is_unknown_not_wrong(tmp_path: Path) 
     resolved = predict(tmp_path, "0.5.9", target=target)
     assert resolved.value("context_length") is None
     assert "config.rejected" not in stops(resolved)
+
+
+@pytest.mark.parametrize("version", ["0.5.9", "0.5.13", "0.5.23"])
+def test_what_only_remote_code_could_add_counts_as_absent(tmp_path: Path, version: str) -> None:
+    """DeepSeek-V3 brings its config class along; it is no sparse model for that."""
+    target = change(DEEPSEEK, auto_map={"AutoConfig": "configuration_deepseek.DeepseekV3Config"})
+    words = (*EAGLE3_FLAGS, "--trust-remote-code")
+    launch = make_launch(tmp_path, target, None, *words, engine=f"sglang@{version}")
+    resolved = ENGINE.resolve(replace(launch, hardware=read_hardware("h100")))
+    assert resolved.value("attention_backend") == "fa3"

@@ -68,3 +68,21 @@ def test_standalone_draft_that_is_taken_for_an_mtp_head(
 ) -> None:
     draft = change(LLAMA, architectures=[architecture])
     assert outcomes(tmp_path, RULE, version, *STANDALONE, draft=draft) == expected
+
+
+DFLASH = change(LLAMA, architectures=["DFlashDraftModel"], num_hidden_layers=5)
+
+
+@pytest.mark.parametrize(
+    ("draft", "flags"),
+    [
+        (DFLASH, ("--speculative-algorithm DFLASH",)),
+        (LLAMA_EAGLE, None),
+    ],
+)
+def test_eagle_with_a_class_that_takes_no_embedding(
+    tmp_path: Path, draft: dict[str, Any], flags: tuple[str, ...] | None
+) -> None:
+    report = check(make_launch(tmp_path, LLAMA, draft, *EAGLE_FLAGS, engine="sglang@0.5.13"))
+    named = [remedy.flags for one in found(report, RULE) for remedy in one.remedies]
+    assert named == ([] if flags is None else [flags])

@@ -79,10 +79,10 @@ def _mask_token_outside(pair: Pair) -> Iterator[Event]:
 
 
 def _mask_token_id(pair: Pair) -> tuple[str, Any]:
-    nested = pair.draft.config.get("dflash_config")
+    nested = pair.draft.config.stated("dflash_config")
     if isinstance(nested, Mapping) and nested.get("mask_token_id") is not None:
         return "/dflash_config", nested["mask_token_id"]
-    return "", pair.draft.config.get("mask_token_id")
+    return "", pair.draft.config.stated("mask_token_id")
 
 
 def _markov_head_missing(pair: Pair) -> Iterator[Event]:
@@ -106,12 +106,12 @@ def _markov_head_missing(pair: Pair) -> Iterator[Event]:
 
 def _markov_rank(pair: Pair) -> tuple[str, Any]:
     """Return the rank that wins, and where it stands; 0 where none is stated."""
-    config, nested = pair.draft.config, pair.draft.config.get("dspark_config")
-    if config.get("dspark_markov_rank") is not None:
-        return "/dspark_markov_rank", config.get("dspark_markov_rank")
+    config, nested = pair.draft.config, pair.draft.config.stated("dspark_config")
+    if config.stated("dspark_markov_rank") is not None:
+        return "/dspark_markov_rank", config.stated("dspark_markov_rank")
     if isinstance(nested, Mapping) and "markov_rank" in nested:
         return "/dspark_config/markov_rank", nested["markov_rank"] or 0
     for place, found in ((pair.draft.pointer, pair.draft.text), ("", config)):
         if found.has("markov_rank"):
-            return f"{place}/markov_rank", found.get("markov_rank") or 0
+            return f"{place}/markov_rank", found.stated("markov_rank") or 0
     return "/markov_rank", 0

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from specpreflight.engines.sglang.facts import UNKNOWN
 from specpreflight.engines.sglang.pair import Pair
 from specpreflight.models.finding import Confidence, Outcome, Stage, Value
 from specpreflight.models.resolved import Event
@@ -95,6 +96,8 @@ def _one_mtp_layer(pair: Pair) -> Iterator[Event]:
         return  # the restated loader says it
     config, key = pair.draft.config, "num_nextn_predict_layers"
     count = config.get(key)
+    if count is UNKNOWN:
+        return
     if not config.has(key):
         said, exception = f"{key} is not in the config", "ValueError"
     elif isinstance(count, int) and count != 1:

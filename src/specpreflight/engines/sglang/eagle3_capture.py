@@ -182,6 +182,8 @@ def sharing_events(pair: Pair) -> Iterator[Event]:
             values=pair.draft_value("/architectures/0"),
             confidence=Confidence.OBSERVED,
         )
+    elif "set_embed_and_head" not in draft.offers:
+        yield _no_draft_class(pair, draft, "set_embed_and_head", "eagle3.draft-not-eagle")
 
 
 def _cannot_share(pair: Pair, target: ModelClass) -> Event:
@@ -198,20 +200,26 @@ def _cannot_share(pair: Pair, target: ModelClass) -> Event:
     )
 
 
+def _no_draft_class(pair: Pair, draft: ModelClass, missing: str, topic: str) -> Event:
+    kind = "EAGLE-3" if pair.algorithm == "EAGLE3" else "EAGLE"
+    return Event(
+        topic,
+        Outcome.CRASHES,
+        Stage.WEIGHTS,
+        f"`{draft.name}` is no {kind} draft, but the algorithm is {pair.algorithm}",
+        engine_message=f"'{draft.name}' object has no attribute '{missing}'",
+        exception="AttributeError",
+        source="speculative/eagle_worker.py:EAGLEWorker.__init__",
+        values=pair.draft_value("/architectures/0"),
+        facts={"read": "classes"},
+    )
+
+
 def _eagle3_draft_events(pair: Pair, draft: ModelClass) -> Iterator[Event]:
     needed = "hot_token_id" if pair.knowledge.since("0.4.9") else "get_hot_token_id"
     for name in ("set_embed", needed):
         if name not in draft.offers and draft.form != "eagle3":
-            yield Event(
-                "eagle3.draft-not-eagle3",
-                Outcome.CRASHES,
-                Stage.WEIGHTS,
-                f"`{draft.name}` is no EAGLE-3 draft, but the algorithm is EAGLE3",
-                engine_message=f"'{draft.name}' object has no attribute '{name}'",
-                exception="AttributeError",
-                source="speculative/eagle_worker.py:EAGLEWorker.__init__",
-                values=pair.draft_value("/architectures/0"),
-            )
+            yield _no_draft_class(pair, draft, name, "eagle3.draft-not-eagle3")
             return
     stated = pair.draft_checkpoint
     if stated is None or not _crashes_on_null(pair, stated):

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from specpreflight.engines.sglang.facts import UNKNOWN
+
 
 @dataclass
 class ConfigObject:
@@ -33,6 +35,11 @@ class ConfigObject:
     def get(self, name: str, default: Any = None) -> Any:
         """Return what `getattr(config, name, default)` would; it may be `facts.UNKNOWN`."""
         return self.values.get(self.aliases.get(name, name), default)
+
+    def stated(self, name: str, default: Any = None) -> Any:
+        """Return `get`, where an attribute that only remote code could add counts as absent."""
+        found = self.get(name, default)
+        return default if found is UNKNOWN else found
 
     def set(self, name: str, value: Any) -> None:
         """Do what `setattr(config, name, value)` would."""

@@ -2,8 +2,8 @@
 
 ## What it checks
 `--speculative-algorithm` against what the draft is: EAGLE with an EAGLE-3 head, EAGLE3 with an
-EAGLE or MTP draft, an EAGLE-3 head that states a plain model's class, and STANDALONE with a model
-that the release takes for an MTP head.
+EAGLE or MTP draft, EAGLE with a DFlash block or a plain model, an EAGLE-3 head that states a plain
+model's class, and STANDALONE with a model that the release takes for an MTP head.
 
 ## What the engine does
 EAGLE with an EAGLE-3 draft is not refused by any release: no inner layers are captured, `fc` is
@@ -47,6 +47,7 @@ from specpreflight.rules.rule import Rule, report_event
 
 _EAGLE_RUNS_EAGLE3 = "eagle3.algorithm-eagle"
 _REWRITTEN = "draft.standalone-rewritten"
+_NO_EAGLE = "eagle3.draft-not-eagle"
 _FLAG = "--speculative-algorithm"
 
 
@@ -55,11 +56,25 @@ def check(launch: Launch, resolved: Resolved) -> Iterator[Finding]:
     for order, event in RULE.events(resolved):
         if event.topic == _EAGLE_RUNS_EAGLE3:
             remedies = [Remedy.flag("run it as EAGLE-3", f"{_FLAG} EAGLE3")]
+        elif event.topic == _NO_EAGLE:
+            remedies = list(_for_eagle(launch.draft))
         elif event.topic == _REWRITTEN:
             remedies = [Remedy.manual("use a draft of another architecture")]
         else:
             remedies = list(_for_eagle3(launch.draft))
         yield report_event(RULE, order, event, remedies=tuple(remedies))
+
+
+def _for_eagle(draft: Checkpoint | None) -> Iterator[Remedy]:
+    """Yield the ways out for a draft that is run as EAGLE and is none."""
+    names = {DraftFormat.DFLASH: "DFLASH", DraftFormat.DSPARK: "DSPARK"}
+    algorithm = None if draft is None else names.get(draft_format(draft))
+    if algorithm is not None:
+        yield Remedy.flag(f"run it as {algorithm}", f"{_FLAG} {algorithm}")
+    elif draft is not None:
+        yield Remedy.flag("run it as a model of its own", f"{_FLAG} STANDALONE")
+    else:
+        yield Remedy.flag("give a draft with --speculative-draft-model-path")
 
 
 def _for_eagle3(draft: Checkpoint | None) -> Iterator[Remedy]:
@@ -86,6 +101,6 @@ RULE = Rule(
     name="algorithm-draft-mismatch",
     summary="the algorithm is for another kind of draft, such as EAGLE for an EAGLE-3 head",
     since="0.1.0",
-    topics=(_EAGLE_RUNS_EAGLE3, "eagle3.draft-not-eagle3", _REWRITTEN),
+    topics=(_EAGLE_RUNS_EAGLE3, "eagle3.draft-not-eagle3", _NO_EAGLE, _REWRITTEN),
     check=check,
 )

@@ -7,7 +7,6 @@ Restates `server_args.py:__post_init__` (to 0.5.2), `_handle_attention_backend_c
 
 from __future__ import annotations
 
-from specpreflight.engines.sglang.facts import UNKNOWN
 from specpreflight.engines.sglang.server_args.default_backend import fill_default_backend
 from specpreflight.engines.sglang.server_args.speculative.common import attention_backends
 from specpreflight.engines.sglang.server_args.state import ServerArgs
@@ -304,7 +303,7 @@ def _check_dual_chunk(args: ServerArgs) -> None:
         return
     if (
         args.since("0.5.4.post1")
-        and args.target.config.get("dual_chunk_attention_config") not in (None, UNKNOWN)
+        and args.target.config.stated("dual_chunk_attention_config") is not None
         and args.attention_backend != "dual_chunk_flash_attn"
     ):
         args.stop(

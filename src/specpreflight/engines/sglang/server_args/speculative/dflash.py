@@ -215,11 +215,11 @@ def block_size(config: ConfigObject) -> int | None:
     Restates `speculative/dflash_utils.py:parse_dflash_draft_config`; every error in there ends in
     the default block size.
     """
-    nested = config.get("dflash_config")
+    nested = config.stated("dflash_config")
     nested = nested if isinstance(nested, Mapping) else {}
     if not _is_dflash_config_readable(config, nested):
         return None
-    size = nested.get("block_size", config.get("block_size"))
+    size = nested.get("block_size", config.stated("block_size"))
     try:
         parsed = None if size is None else int(size)
     except (TypeError, ValueError):
@@ -229,14 +229,14 @@ def block_size(config: ConfigObject) -> int | None:
 
 def _is_dflash_config_readable(config: ConfigObject, nested: Mapping[str, Any]) -> bool:
     """Return whether `parse_dflash_draft_config` gets through the keys beside the block size."""
-    layers = config.get("num_hidden_layers")
-    targets = nested.get("num_target_layers", config.get("num_target_layers"))
+    layers = config.stated("num_hidden_layers")
+    targets = nested.get("num_target_layers", config.stated("num_target_layers"))
     try:
         if any(count is not None and int(count) < 1 for count in (layers, targets)):
             return False
     except (TypeError, ValueError):
         return False
-    ids = nested.get("target_layer_ids", config.get("target_layer_ids"))
+    ids = nested.get("target_layer_ids", config.stated("target_layer_ids"))
     if ids is not None and not (isinstance(ids, (list, tuple)) and ids):
         return False
     mask = nested.get("mask_token")
@@ -284,10 +284,10 @@ def _is_sliding_or_causal(args: ServerArgs) -> bool:
         raise Unknowable("speculative_draft_attention_backend", "the draft's config is not at hand")
     if isinstance(config, Event):
         return False
-    kinds, layers = config.get("layer_types"), config.get("num_hidden_layers")
+    kinds, layers = config.stated("layer_types"), config.stated("num_hidden_layers")
     sliding = (
         isinstance(kinds, (list, tuple))
         and len(kinds) == layers
         and set(kinds) == {"sliding_attention"}
     )
-    return sliding or config.get("is_causal") is True
+    return sliding or config.stated("is_causal") is True

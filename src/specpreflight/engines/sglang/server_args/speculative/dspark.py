@@ -161,7 +161,7 @@ def _default_dspark_path(args: ServerArgs) -> bool:
     if args.speculative_draft_model_path is not None:
         return True
     config = args.target.config
-    if any(config.get(key) is not None for key in BUNDLED_DSPARK_KEYS):
+    if any(config.stated(key) is not None for key in BUNDLED_DSPARK_KEYS):
         args.set(
             "speculative_draft_model_path", args.model_path, "the target carries a DSpark draft"
         )
@@ -196,7 +196,7 @@ def _fill_gamma(args: ServerArgs) -> None:
             raise Unknowable("speculative_num_draft_tokens", "the draft's config is not at hand")
         gamma, why = None, "the draft's block size + 1"
         if not isinstance(config, Event):
-            named = config.get("dspark_block_size")
+            named = config.stated("dspark_block_size")
             gamma = int(named) if isinstance(named, int) else block_size(config)
         if gamma is None and tokens is None:
             gamma, why = DSPARK_GAMMA, "DSpark's default gamma 7, + 1"

@@ -194,7 +194,7 @@ def _is_frozen_kv_draft(args: ServerArgs) -> bool:
     if config is None:
         return False
     known = FROZEN_KV_DRAFTS if args.since("0.5.13") else FROZEN_KV_DRAFTS[:1]
-    named = config.get("architectures") or []
+    named = config.stated("architectures") or []
     return any(name in known for name in named)
 
 

@@ -52,7 +52,7 @@ def is_sparse(args: ServerArgs) -> bool:
     added = SPARSE.get(args.architecture)
     if added is None or not args.since(added):
         return False
-    return args.target.config.get("index_topk") is not None
+    return args.target.config.stated("index_topk") is not None
 
 
 def handle_deepseek(args: ServerArgs) -> None:
@@ -118,8 +118,8 @@ def _choose_kv_type(args: ServerArgs) -> None:
 
 def _check_two_batch_overlap(args: ServerArgs) -> None:
     config = args.target.config
-    pattern = config.get("index_topk_pattern")
-    shared = (config.get("index_topk_freq") or 1) > 1 or (pattern is not None and "S" in pattern)
+    pattern = config.stated("index_topk_pattern")
+    shared = (config.stated("index_topk_freq") or 1) > 1 or (pattern is not None and "S" in pattern)
     if args.enable_two_batch_overlap and shared:
         args.stop(
             "parallelism.two-batch-overlap",

@@ -73,7 +73,7 @@ def find_hybrid(args: ServerArgs) -> Hybrid | None:
     if hybrid is None or not args.since(hybrid.since):
         return None
     if args.architecture == "GraniteMoeHybridForCausalLM":
-        layers = args.target.config.get("layer_types") or []
+        layers = args.target.config.stated("layer_types") or []
         if "mamba" not in layers:
             return None
     return hybrid

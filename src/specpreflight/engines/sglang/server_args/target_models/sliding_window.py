@@ -112,7 +112,7 @@ def handle_gemma4(args: ServerArgs) -> None:
 def _is_fp4_moe(args: ServerArgs) -> bool:
     if args.since("0.5.15") or args.target.quantization != "modelopt_fp4":
         return False
-    return bool(args.target.text.get("enable_moe_block"))
+    return bool(args.target.text.stated("enable_moe_block"))
 
 
 def handle_olmo2(args: ServerArgs) -> None:
@@ -137,7 +137,7 @@ def _sliding_default(args: ServerArgs) -> str:
 
 def handle_exaone(args: ServerArgs) -> None:
     """Check EXAONE 4's attention backend (0.5.9 and newer)."""
-    if args.target.config.get("sliding_window_pattern") is None:
+    if args.target.config.stated("sliding_window_pattern") is None:
         return
     args.set("disable_hybrid_swa_memory", True, "not supported with EXAONE yet")
     if args.since("0.5.22") and args.attention_backend is None:
