@@ -9,10 +9,10 @@ from functools import cache
 from typing import Any
 
 from specpreflight.changes.differences import diff_values, flatten
-from specpreflight.models.change import Change, Consequence
+from specpreflight.models.change import Change, Consequence, Part
 from specpreflight.models.checkpoint import Checkpoint
 from specpreflight.models.comparison import Comparison
-from specpreflight.models.finding import Finding, Severity
+from specpreflight.models.finding import Severity
 from specpreflight.models.report import Report
 from specpreflight.models.weights import weights_of
 from specpreflight.rules.registry import load_rules, read_page
@@ -44,13 +44,15 @@ def compare_checkpoints(
         )
         for change in diff_values("config", old, new)
     ]
-    same = [("config", name, value) for name, value in old.items() if new.get(name, ...) == value]
+    same: list[tuple[Part, str, Any]] = [
+        ("config", name, value) for name, value in old.items() if new.get(name, ...) == value
+    ]
     return Comparison(
         before=before.given,
         after=after.given,
         changes=(*changes, *_tensors(before, after), *_files(before, after)),
         after_verdict=None if report is None else report.verdict,
-        same=tuple(same) if everything else (),  # type: ignore[arg-type]
+        same=tuple(same) if everything else (),
     )
 
 
@@ -76,25 +78,18 @@ def _values(before: Checkpoint, after: Checkpoint) -> tuple[dict[str, Any], dict
 
 def _found(name: str, report: Report | None) -> Iterator[Consequence]:
     """Yield what rules found about a key of either config."""
-    if report is None:
-        return
-    for finding in report.findings:
+    for finding in () if report is None else report.findings:
         if any(_names(value.origin.pointer, name) for value in finding.values):
+            severity = finding.severity or Severity.NOTE
             yield Consequence(
-                _effect(finding), f"{_word(finding)}: {finding.message}", finding.rule
+                "other" if severity is Severity.NOTE else "worse",
+                f"{severity.value}: {finding.message}",
+                finding.rule,
             )
 
 
 def _names(pointer: str | None, name: str) -> bool:
     return pointer is not None and (pointer == f"/{name}" or pointer.endswith(f"/{name}"))
-
-
-def _effect(finding: Finding) -> Any:
-    return "other" if finding.severity is Severity.NOTE else "worse"
-
-
-def _word(finding: Finding) -> str:
-    return finding.severity.value if finding.severity else "note"
 
 
 def _tensors(before: Checkpoint, after: Checkpoint) -> Iterator[Change]:
