@@ -19,7 +19,7 @@ from specpreflight.cli.rendering import MACHINE_FORMATS, render
 from specpreflight.documents import read_document
 from specpreflight.models.checkpoint import Checkpoint
 from specpreflight.models.finding import MISSING, Edit, Origin, Remedy, Value
-from specpreflight.models.report import Report
+from specpreflight.models.report import Report, Summary
 from specpreflight.models.schema import read_report, report_schema
 from specpreflight.reports.relative import seen_from
 
@@ -215,9 +215,29 @@ def test_a_finding_about_flags_is_shown_somewhere(changes: dict[str, str], path:
 
 
 def test_github_commands_stay_one_line_each() -> None:
-    lines = render("github", [hostile()]).splitlines()
-    assert len(lines) == 1
-    assert "%0A::error::x" in lines[0]
+    first, second = render("github", [hostile()]).splitlines()
+    assert "%0A::error::x" in first
+    assert second == "::notice title=specpreflight::1 ignored, with reasons in the job's summary"
+
+
+def test_github_has_the_worst_first() -> None:
+    quiet = replace(SAMPLE, findings=(replace(THETA, ignored=None),), summary=Summary())
+    lines = render("github", [quiet, replace(SAMPLE, findings=(SHORTER,), summary=Summary())])
+    assert [line.split()[0] for line in lines.splitlines()] == ["::error", "::notice"]
+
+
+def test_markdown_of_many_launches_stays_readable() -> None:
+    clean = replace(SAMPLE, findings=(), summary=Summary())
+    text = render("markdown", [clean, SAMPLE, clean])
+    assert text.startswith(
+        "**3 launches, 1 with errors**: 1 errors, 0 warnings, 1 notes, 1 of them"
+    )
+    assert text.count("###") == 1
+    assert len(render("markdown", [SAMPLE] * 5000).encode()) < 1024 * 1024
+    known = replace(SAMPLE, findings=(THETA,), summary=Summary(notes=1, ignored=1))
+    listed = render("markdown", [known] * 600)
+    assert listed.count("trained like this") == 500
+    assert "- … and 100 more" in listed
 
 
 def test_markdown_makes_nothing_of_hostile_content() -> None:

@@ -12,14 +12,23 @@ _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE
 
 
 def render_github(reports: Sequence[Report]) -> str:
-    """Return one workflow command a finding; the runner puts it on the line it names."""
-    return "".join(_annotation(report, finding) for report, finding in _findings(reports))
+    """Return one workflow command a finding; the runner puts it on the line it names.
+
+    A job shows only so many, so the worst come first, and ignored ones share a single command.
+    """
+    return "".join(_commands(reports))
 
 
-def _findings(reports: Sequence[Report]) -> Iterator[tuple[Report, Finding]]:
-    for report in reports:
-        for finding in report.findings:
-            yield report, finding
+def _commands(reports: Sequence[Report]) -> Iterator[str]:
+    for severity in Severity:
+        for report in reports:
+            for finding in report.findings:
+                if finding.severity is severity and finding.ignored is None:
+                    yield _annotation(report, finding)
+    ignored = sum(report.summary.ignored for report in reports)
+    if ignored:
+        text = f"{ignored} ignored, with reasons in the job's summary"
+        yield f"::notice title=specpreflight::{text}\n"
 
 
 def _annotation(report: Report, finding: Finding) -> str:
@@ -31,10 +40,8 @@ def _annotation(report: Report, finding: Finding) -> str:
         if place.line is not None:
             properties |= {"line": str(place.line), "col": str(place.column)}
     listed = ",".join(f"{name}={_property(text)}" for name, text in properties.items())
-    lines = [finding.message, *(f"To do: {remedy.title}" for remedy in finding.remedies[:1])]
-    if finding.ignored is not None:
-        lines.append(f"Ignored: {finding.ignored}")
-    text = "\n".join(lines)
+    remedies = [f"To do: {remedy.title}" for remedy in finding.remedies[:1]]
+    text = "\n".join([finding.message, *remedies])
     return f"::{command} {listed}::{_data(text)}\n"
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
 
 from specpreflight.models.finding import Finding, Severity, Value
 from specpreflight.models.report import Report
@@ -12,9 +13,53 @@ from specpreflight.models.report import Report
 _MARK = {Severity.ERROR: "❌", Severity.WARNING: "⚠️", Severity.NOTE: "ℹ️"}
 
 
+#: Notes that one list shows.
+_MOST_NOTES: Final = 500
+
+#: Letters after which no further launch is written: GitHub drops a job summary above 1 MiB.
+_MOST: Final = 250_000
+
+
 def render_markdown(reports: Sequence[Report]) -> str:
-    """Return the verdicts as headings, errors and warnings in full, notes folded."""
-    return "\n".join(line for report in reports for line in _report(report)) + "\n"
+    """Return the verdicts as headings, errors and warnings in full, notes folded.
+
+    Of several launches only those with errors or warnings have a heading.
+    """
+    if len(reports) == 1:
+        return _text(_report(reports[0]))
+    loud = [report for report in reports if report.summary.errors or report.summary.warnings]
+    quiet = [report for report in reports if report not in loud]
+    parts = [_text(_totals(reports))]
+    room = _MOST
+    for number, report in enumerate(loud):
+        part = _text(_report(report))
+        room -= len(part)
+        if room < 0:
+            parts.append(f"… and {len(loud) - number} more launches with errors or warnings.\n\n")
+            break
+        parts.append(part)
+    notes = [f"{line} ({_name(report)})" for report in quiet for line in _notes(report)]
+    return "".join([*parts, _text(_folded("notes of the other launches", notes))])
+
+
+def _text(lines: Iterable[str]) -> str:
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _totals(reports: Sequence[Report]) -> Iterator[str]:
+    def total(name: str) -> int:
+        return sum(getattr(report.summary, name) for report in reports)
+
+    failing = sum(report.summary.errors > 0 for report in reports)
+    yield (
+        f"**{len(reports)} launches, {failing} with errors**: {total('errors')} errors, "
+        f"{total('warnings')} warnings, {total('notes')} notes, {total('ignored')} of them ignored"
+    )
+    yield ""
+
+
+def _name(report: Report) -> str:
+    return f"`{_cell(report.inputs.draft or report.inputs.target)}`"
 
 
 def _report(report: Report) -> Iterator[str]:
@@ -27,22 +72,32 @@ def _report(report: Report) -> Iterator[str]:
         f"{summary.errors} errors, {summary.warnings} warnings, {summary.notes} notes"
     )
     yield ""
-    notes = []
+    for finding in report.findings:
+        if finding.severity is not Severity.NOTE:
+            yield from _finding(finding)
+    yield from _folded("notes", list(_notes(report)))
+
+
+def _notes(report: Report) -> Iterator[str]:
     for finding in report.findings:
         if finding.severity is Severity.NOTE:
-            ignored = (
-                "" if finding.ignored is None else f" (ignored: {_prose(str(finding.ignored))})"
-            )
-            notes.append(f"- `{finding.rule}`: {_prose(finding.message)}{ignored}")
-        else:
-            yield from _finding(finding)
-    if notes:
-        yield f"<details><summary>notes: {len(notes)}</summary>"
-        yield ""
-        yield from notes
-        yield ""
-        yield "</details>"
-        yield ""
+            ignored = finding.ignored
+            reason = "" if ignored is None else f" (ignored: {_prose(str(ignored))})"
+            yield f"- `{finding.rule}`: {_prose(finding.message)}{reason}"
+
+
+def _folded(title: str, lines: Sequence[str]) -> Iterator[str]:
+    """Yield a list that is closed at first; of a long one its beginning."""
+    if not lines:
+        return
+    yield f"<details><summary>{title}: {len(lines)}</summary>"
+    yield ""
+    yield from lines[:_MOST_NOTES]
+    if len(lines) > _MOST_NOTES:
+        yield f"- … and {len(lines) - _MOST_NOTES} more"
+    yield ""
+    yield "</details>"
+    yield ""
 
 
 def _finding(finding: Finding) -> Iterator[str]:
