@@ -107,3 +107,13 @@ def test_a_parameter_without_weights_fails(pair: tuple[Path, Path], tmp_path: Pa
     result = run(draft, "--for", "sglang@0.5.11", "--algorithm", "EAGLE3", "--target", target)
     assert result.exit_code == 1
     assert "untouched: model.norm.weight stays ones" in result.stdout
+
+
+def test_an_algorithm_that_the_release_does_not_know_stops_it(run, tmp_path) -> None:
+    draft = eagle3_specforge().write(tmp_path / "draft")
+    target = llama_target().write(tmp_path / "target")
+    words = ("keys", draft, "--algorithm", "DFLASH", "--target", target, "--format", "json")
+    ran = run(*words, "--for", "sglang@0.5.9")
+    assert ran.code == 1
+    assert "invalid choice: 'DFLASH'" in ran.data["error"]
+    assert ran.data["taken"] == []

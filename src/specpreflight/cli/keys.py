@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 
 #: What the draft worker replaces by the target's.
 _SHARED: Final = ("embed_tokens.weight", "lm_head.weight")
+#: Refusals of what `keys` is told itself: the algorithm.
+_GIVEN: Final = frozenset(
+    ("arguments.not-parsed", "arguments.parse", "arguments.unknown-algorithm")
+)
 
 
 @click.command(cls=WordsCommand)
@@ -107,12 +111,16 @@ def trace_loader(
 
 
 def _stopped_before(resolved: Resolved) -> str | None:
-    """Return what stops the launch when the configs are read."""
+    """Return what stops the launch when the configs are read, or the algorithm is.
+
+    Of the arguments only those count that `keys` was given: what the launch's other flags would
+    mend is not asked here.
+    """
     from specpreflight.models.finding import STOPPING, Stage
 
     for event in resolved.events:
         reading = event.stage in (Stage.TARGET_CONFIG, Stage.DRAFT_CONFIG)
-        if reading and event.outcome in STOPPING:
+        if (reading or event.topic in _GIVEN) and event.outcome in STOPPING:
             return f"{event.exception or 'error'}: {event.engine_message or event.message}"
     return None
 
