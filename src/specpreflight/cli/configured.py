@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from specpreflight.sources.configuration import Configuration
 
 
+#: So many entries of a baseline are named one by one.
+_MOST_NAMED = 10
+
+
 class Wanted(NamedTuple):
     """What the command line says about it."""
 
@@ -173,6 +177,8 @@ def idle_lines(watch: IdleWatch) -> Iterator[str]:
     vanished = watch.vanished()
     baseline = watch.policy.baseline
     if baseline is not None and vanished:
-        for key, entry in vanished.items():
+        for key, entry in list(vanished.items())[:_MOST_NAMED]:
             yield f"{baseline.name}: `{entry.rule}` of {key.draft or key.target} is gone"
+        if len(vanished) > _MOST_NAMED:
+            yield f"{baseline.name}: and {len(vanished) - _MOST_NAMED} more are gone"
         yield f"{baseline.name}: take it out with: specpreflight baseline prune {baseline.name} …"

@@ -1,4 +1,4 @@
-"""JUnit XML: a test suite a launch, a test case a finding (or one that passed)."""
+"""JUnit XML: a test suite a launch, a test case a finding, or what rules could not run for."""
 
 from __future__ import annotations
 
@@ -25,14 +25,17 @@ def render_junit(reports: Sequence[Report]) -> str:
 def _suite(root: Element, report: Report) -> None:
     name = f"{report.engine.name} {report.engine.version}: {launch_name(report)}"
     failing = [one for one in report.findings if one.severity is not Severity.NOTE]
+    skipped: dict[tuple[str, str], list[str]] = {}
+    for one in report.skipped:
+        skipped.setdefault((one.needs, one.reason), []).append(one.rule)
     suite = SubElement(
         root,
         "testsuite",
         name=name,
-        tests=str(max(len(report.findings), 1) + len(report.skipped)),
+        tests=str(max(len(report.findings), 1) + len(skipped)),
         failures=str(len(failing)),
         errors="0",
-        skipped=str(len(report.skipped)),
+        skipped=str(len(skipped)),
     )
     if not report.findings:
         SubElement(suite, "testcase", classname=name, name=report.verdict.summary)
@@ -44,9 +47,9 @@ def _suite(root: Element, report: Report) -> None:
         else:
             kind = finding.severity.value if finding.severity else ""
             SubElement(case, "failure", message=finding.message, type=kind).text = text
-    for skipped in report.skipped:
-        case = SubElement(suite, "testcase", classname=name, name=skipped.rule)
-        SubElement(case, "skipped").text = f"{skipped.needs}: {skipped.reason}"
+    for (needs, reason), rules in skipped.items():
+        case = SubElement(suite, "testcase", classname=name, name=f"rules that need {needs}")
+        SubElement(case, "skipped").text = f"{reason}: {', '.join(rules)}"
 
 
 def launch_name(report: Report) -> str:
