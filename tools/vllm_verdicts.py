@@ -125,7 +125,7 @@ def _argv(case: Mapping[str, Any], target: str, draft: str) -> list[str]:
             words.append(option)
         elif isinstance(value, list):
             words += [option, *map(str, value)]
-        elif value not in (False, None):
+        elif value is not False and value is not None:
             words += [option, json.dumps(value) if isinstance(value, dict) else str(value)]
     given = case.get("speculative_config")
     if given is not None:

@@ -17,6 +17,7 @@ from specpreflight.models.argument_parser import (
     Arguments,
     ConversionError,
     Option,
+    Problem,
     parse_arguments,
 )
 
@@ -25,6 +26,7 @@ _OPTION_NAME = re.compile(r"(?<=--)[^\.]*")
 _HUMAN = re.compile(r"(\d+(?:\.\d+)?)([kKmMgGtT])")
 _DECIMAL = {"k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _BINARY = {"K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+_PAST_THE_END = "list index out of range"
 _LEVELS = ("0", "1", "2", "3")
 _OBJECT = re.compile(r"(?s)^\s*{.*}\s*$")
 
@@ -35,8 +37,12 @@ def parse(argv: Sequence[str], knowledge: Knowledge) -> Arguments:
     if words and not words[0].startswith("-"):
         words = ["--model", *words]
     flags = dict.fromkeys(knowledge.flags.values())
+    dashed = list(_dashes(words, knowledge))
+    if dashed and _is_dotted(dashed[-1]) and "=" not in dashed[-1]:
+        # The release reads the word behind it before argparse has a say.
+        return Arguments({}, (), (Problem("expected-value", _PAST_THE_END, words=(dashed[-1],)),))
     return parse_arguments(
-        _merge_dotted(_dashes(words, knowledge), knowledge),
+        _merge_dotted(dashed, knowledge),
         [*map(_option, flags), *_inverses(flags, knowledge)],
         converters=_converters(knowledge),
         python=(3, 12),
@@ -148,7 +154,12 @@ def _dashes(words: Sequence[str], knowledge: Knowledge) -> Iterator[str]:
             yield word
 
 
-def _merge_dotted(words: Iterator[str], knowledge: Knowledge) -> list[str]:
+def _is_dotted(word: str) -> bool:
+    """Tell whether a word is `--flag.key`, maybe with its value."""
+    return word.startswith("-") and "." in word.partition("=")[0] and not _is_number(word)
+
+
+def _merge_dotted(words: Sequence[str], knowledge: Knowledge) -> list[str]:
     """Gather `--flag.key value` pairs into one JSON argument at the end of the line."""
     kept: list[str] = []
     objects: dict[str, dict[str, Any]] = {}
@@ -157,12 +168,12 @@ def _merge_dotted(words: Iterator[str], knowledge: Knowledge) -> list[str]:
     while position < len(pending):
         word = pending[position]
         position += 1
-        name, equals, value = word.partition("=")
-        if not word.startswith("-") or "." not in name or _is_number(word):
+        if not _is_dotted(word):
             kept.append(word)
             continue
+        name, equals, value = word.partition("=")
         if not equals:
-            value = pending[position] if position < len(pending) else ""
+            value = pending[position]
             position += 1
         if name.endswith("+"):
             name, value = name[:-1], json.dumps(value.split(","))

@@ -190,7 +190,10 @@ def _has_head_size(record: Record, knowledge: Knowledge, model: Model) -> bool:
 
 def _has_layers(record: Record, knowledge: Knowledge, model: Model) -> bool:
     """Restate the type of `ModelArchitectureConfig.total_num_hidden_layers` for an MTP draft."""
-    if model.config.get("n_predict", 0) is not None or not knowledge.since("0.20.0"):
+    written = model.text.get("num_nextn_predict_layers", 0)
+    if written is not None or model.config.get("n_predict", 0) is not None:
+        return True
+    if not knowledge.since("0.20.0"):
         return True
     record.refuse(
         "config.inconsistent",

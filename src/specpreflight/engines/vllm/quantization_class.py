@@ -22,6 +22,12 @@ _SOURCE = "config/vllm.py:_get_quantization_config"
 #: Methods that need no settings: what they do is said by the flag, or by other arguments.
 _WITHOUT_SETTINGS = ("gguf", "bitsandbytes", "mxfp8")
 
+#: Fields that a nested ModelOpt export must have.
+_REQUIRED = {
+    "modelopt_fp4": ("group_size", "kv_cache_quant_algo", "exclude_modules"),
+    "modelopt_mxfp8": ("kv_cache_quant_algo", "exclude_modules"),
+}
+
 _DTYPES = {"half": "float16", "float": "float32"}
 _SCHEMES = ("static", "dynamic")
 
@@ -95,9 +101,24 @@ def _settings_objections(
                 "The quantization block size of weight must have 2 dimensions, but got "
                 f"{len(block)} dimensions"
             )
+    missing = _unwritten_fields(settings, method)
+    if missing:
+        kind = method.removeprefix("modelopt_").replace("fp4", "nvfp4").upper()
+        yield (
+            f"{kind} quantization requires the following fields in hf_quant_config.json: {missing}"
+        )
     flat = method == "modelopt" and not isinstance(settings.get("quantization"), Mapping)
     if flat and not settings.get("quant_algo"):
         yield "Missing 'quant_algo' in quantization config"
+
+
+def _unwritten_fields(settings: Mapping[str, Any], method: str) -> list[str]:
+    """Return what a nested ModelOpt export of four bits, or of MXFP8, lacks."""
+    nested = settings.get("quantization")
+    required = _REQUIRED.get(method)
+    if required is None or not isinstance(nested, Mapping):
+        return []
+    return [name for name in required if name not in nested]
 
 
 def _gptq_kind(settings: Mapping[str, Any]) -> tuple[Any, Any]:

@@ -21,6 +21,9 @@ _BOOLEAN_TEXTS = {
     **dict.fromkeys(("0", "off", "f", "false", "n", "no"), False),
 }
 
+#: The first float that pydantic turns into no integer.
+_LARGEST = 2.0**63
+
 #: Fields that the engine fills itself, whatever the JSON says.
 _ENGINE_FIELDS = frozenset(
     {
@@ -191,12 +194,15 @@ def _integer(value: Any) -> int:
     if isinstance(value, float):
         if not math.isfinite(value):
             raise Invalid("Input should be a finite number")
+        if abs(value) >= _LARGEST:
+            raise Invalid("Unable to parse input string as an integer, exceeded maximum size")
         if value.is_integer():
             return int(value)
         raise Invalid("Input should be a valid integer, got a number with a fractional part")
     if isinstance(value, str):
+        plain = value.strip().removesuffix(".0")
         try:
-            return int(value.strip().removesuffix(".0"))
+            return int(plain.encode("ascii"))
         except ValueError:
             raise Invalid(
                 "Input should be a valid integer, unable to parse string as an integer"
