@@ -134,6 +134,20 @@ def test_engines(wanted: str, found: str, host: str, site: Path, server: SshServ
     assert machine.engine(wanted.format(**names)) == found.format(**names)
 
 
+def test_an_editable_installation_is_followed(
+    host: str, site: Path, server: SshServer, tmp_path: Path
+) -> None:
+    source = tmp_path / "my work" / "python"
+    source.mkdir(parents=True)
+    (site / "sglang").rename(source / "sglang")
+    record = site / "sglang-0.5.9.dist-info" / "direct_url.json"
+    record.write_text(json.dumps({"url": source.as_uri(), "dir_info": {"editable": True}}))
+    machine = OtherMachine(host, server.home / "scratch", None)
+    assert machine.engine(f"installed:{site.parents[2]}/bin/python") == (
+        f"sglang@{server.home}/cache/specpreflight/hosts/{host}{source}/sglang"
+    )
+
+
 def test_paths_that_flags_name_are_the_hosts(host: str, server: SshServer) -> None:
     machine = OtherMachine(host, server.home / "scratch", None)
     assert machine.locate("/models/draft") == f"ssh://{host}/models/draft"

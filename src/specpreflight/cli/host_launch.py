@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -10,7 +11,7 @@ from pathlib import Path
 from shutil import rmtree
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
-from urllib.parse import quote
+from urllib.parse import quote, unquote, urlparse
 
 from specpreflight.errors import InputError, UsageError
 from specpreflight.models.finding import Origin
@@ -191,6 +192,20 @@ class OtherMachine:
             for found in self._kept.find(folder, pattern.replace("sglang", name)):
                 if found.endswith(f"/{name}") and self._kept.has(f"{found}/{marker}"):
                     yield found
+        for source in self._editable_sources(folder, name):
+            if self._kept.has(f"{source}/{marker}"):
+                yield source
+
+    def _editable_sources(self, folder: str, name: str) -> Iterator[str]:
+        """Yield where an editable installation says that its source stands."""
+        for site in (folder, *self._kept.find(folder, "lib/python3*/site-packages")):
+            for record in self._kept.find(site, f"{name}-*.dist-info/direct_url.json"):
+                try:
+                    url = json.loads(self._scratch.copy(record).read_bytes())["url"]
+                except (ValueError, KeyError, TypeError):
+                    continue
+                source = unquote(urlparse(str(url)).path)
+                yield from (f"{source}/{name}", f"{source}/python/{name}")
 
     def _copy_package(self, root: str) -> Path:
         """Copy a package's source, and what tells its version and what it needs."""
