@@ -14,7 +14,9 @@ from typing import Any
 
 import jsonschema
 import pytest
+from engine_trees import write_tree
 from launches import EAGLE3_FLAGS, LLAMA, LLAMA_EAGLE3, change, write_checkpoint
+from release_tree import MODEL_CONFIG, release_files
 from ssh_server import SshServer, server, start
 
 from specpreflight.models.schema import lock_schema
@@ -268,3 +270,22 @@ def test_no_such_process(run: Run, here: Path) -> None:
 def test_a_process_and_a_command(run: Run, here: Path) -> None:
     ran = run("record", "--pid", "1", "--", "python", "-m", "sglang.launch_server")
     assert ran.code == 2
+
+
+def test_an_installed_engine(run: Run, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(here / "cache"))
+    site = here / "venv" / "lib" / "python3.12" / "site-packages"
+    write_tree(site, {**release_files("0.5.9"), "version.py": '__version__ = "0.5.9"\n'})
+    (site / "torch-2.9.1.dist-info").mkdir()
+    engine = f"sglang@{site}"
+    assert run("record", "target", "draft", "--no-env", "--engine", engine).code == 0
+    lock = json.loads((here / "launch.lock.json").read_text())
+    assert lock["libraries"] == {"torch": "2.9.1"}
+    assert (lock["source"]["kind"], lock["source"]["path"]) == ("tree", str(site / "sglang"))
+    assert "nothing changed" in against(run, engine=engine).stdout
+    with (site / "sglang" / MODEL_CONFIG).open("a") as file:
+        file.write("\n")
+    (site / "torch-2.9.1.dist-info").rename(site / "torch-2.10.0.dist-info")
+    told = against(run, engine=engine).stdout
+    assert "(the files of sglang 0.5.9 changed)" in told
+    assert "libraries: torch 2.9.1 → 2.10.0" in told

@@ -242,12 +242,13 @@ class _Tree:
         self._merged: dict[str, Mapping[str, Mapping[str, Any]]] = {}
 
     def table(self, name: str) -> Mapping[str, Mapping[str, Any]]:
-        """Return a table of the tree; of probes and variables, also those it did not answer."""
+        """Return a table of the tree; of probes, variables and drafts also what it lacks."""
         if name not in self._merged:
-            own, nearest = self._facts.get(name, {}), self._nearest.table(name)
+            own = {entry: about for entry, about in self._facts.get(name, {}).items() if about}
+            nearest = self._nearest.table(name)
             if name == "environment":
                 nearest = _spelled_out(nearest)
-            partial = name in ("probes", "environment")
+            partial = name in ("probes", "environment", "drafts")
             self._merged[name] = {**nearest, **own} if partial else own or nearest
         return self._merged[name]
 
