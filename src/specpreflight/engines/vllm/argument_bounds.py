@@ -24,8 +24,8 @@ _BOUNDS = (
     ("le", operator.le, "less than or equal to"),
 )
 
-#: Checked where the target's length is settled.
-_ELSEWHERE = ("max_model_len",)
+#: Checked where the length is settled, and with the speculative config.
+_ELSEWHERE = ("max_model_len", "spec_tokens")
 _VARIABLE = "VLLM_USE_V2_MODEL_RUNNER"
 
 
