@@ -446,6 +446,14 @@ def _docker(text: str) -> Iterator[str]:
             )
 
 
+def _journal_json(text: str) -> bytes:
+    lines = [
+        json.dumps({"__REALTIME_TIMESTAMP": f"17724102{place:05d}000000"[:16], "MESSAGE": line})
+        for place, line in enumerate(text.split("\n"))
+    ]
+    return "\n".join(lines).encode()
+
+
 def _each(prefix: str) -> Callable[[str], bytes]:
     return lambda text: "\n".join(f"{prefix}{line}" for line in text.split("\n")).encode()
 
@@ -489,6 +497,10 @@ WRAPPERS: dict[str, Callable[[str], bytes]] = {
     "kubectl -t": _each("[pod/serve-0/engine] 2026-03-02T00:10:24.123456789Z "),
     "journal": _each("Mar 02 00:10:24 node-1 sglang[12]: "),
     "journal iso": _each("2026-03-02T00:10:24+0000 node-1 sglang[12]: "),
+    "journal short-precise": _each("Mar 02 00:10:24.123456 node-1 sglang[12]: "),
+    "journal json": _journal_json,
+    "compose container": _each("sglang  | "),
+    "compose v1": _each("sglang_1  | "),
     "journal precise": _each("2026-03-02T00:10:24.123456+0000 node-1 sglang[12]: "),
     "mpirun": _each("[1,0]<stderr>:"),
     "torchrun": _each("[default0]:"),

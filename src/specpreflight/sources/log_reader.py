@@ -13,12 +13,16 @@ import zlib
 from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
+from datetime import datetime, timezone
 from itertools import chain
 from pathlib import Path
 from typing import IO, Final
 
 from specpreflight.errors import InputError
 
+#: What a collector's JSON record has the text under, somewhere in so many characters.
+_COLLECTED: Final = ('"MESSAGE"', '"textPayload"')
+_HEAD: Final = 4096
 _CUT: Final = "the gzip file is cut; read as far as it goes"
 BLOCK: Final = 1 << 18
 #: A line is kept up to here; the longest that an engine writes are some 100 KiB.
@@ -34,10 +38,10 @@ _WRAPPER: Final = re.compile(
     "|".join(
         (
             r"\[pod/[^\]]+\] ",
-            r"[\w.-]+-\d+ +\| ?",
+            r"[A-Za-z][\w.-]* +\| ?",
             r"(20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?)(?:Z|[+-]\d\d:?\d\d)"
             rf"(?:{_PROGRAM}| ?)",
-            rf"[A-Z][a-z]{{2}} [ \d]\d \d\d:\d\d:\d\d{_PROGRAM}",
+            rf"[A-Z][a-z]{{2}} [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)?{_PROGRAM}",
             r"\[\d+,\d+\]<std(?:err|out)>: ?",
             r"\[(?:default|rank)\d+\]: ?(?!\[[EWI]\d{4})",
             r"\d{1,5}: ",
@@ -90,10 +94,28 @@ def unwrap(line: bytes) -> tuple[str | None, str]:
     if "\x1b" in text:
         text = _ANSI.sub("", text)
     time = None
+    if text.startswith("{") and any(key in text[:_HEAD] for key in _COLLECTED):
+        time, text = _collected(text)
     while not text.startswith(("[20", "(", " ")) and (match := _WRAPPER.match(text)):
         time = match[1] or time
         text = text[match.end() :]
     return time, text
+
+
+def _collected(text: str) -> tuple[str | None, str]:
+    """Return time and text of a JSON record of the journal or of a cloud's collector."""
+    try:
+        record = json.loads(text)
+    except ValueError:
+        return None, text
+    said = record.get("MESSAGE", record.get("textPayload"))
+    if not isinstance(said, str):
+        return None, text
+    micros = str(record.get("__REALTIME_TIMESTAMP", ""))
+    if micros.isdecimal():
+        moment = datetime.fromtimestamp(int(micros) / 1_000_000, timezone.utc)
+        return moment.strftime("%Y-%m-%dT%H:%M:%S"), said
+    return record.get("timestamp"), said
 
 
 def _chunks(stream: IO[bytes], tell_cut: Callable[[], None]) -> Iterator[bytes]:

@@ -13,6 +13,7 @@ _NUMBER: Final = r"(-?[\d.]*\d)"
 _USED: Final = re.compile(rf"mem usage={_NUMBER} GB")
 _FREE: Final = re.compile(rf"avail(?:able)?[ _](?:gpu_)?mem={_NUMBER} GB")
 _ELAPSED: Final = re.compile(rf"(?:[Tt]ime )?elapsed[=:] ?{_NUMBER} s")
+_TIMINGS: Final = re.compile(r"\b(\w+)=([\d.]+)")
 _TOKENS: Final = re.compile(r"#tokens: (\d+)")
 _VLLM: Final = (
     (re.compile(rf"Model loading took {_NUMBER} GiB(?: memory)? and {_NUMBER} s"),
@@ -25,24 +26,32 @@ _VLLM: Final = (
 )  # fmt: skip
 
 
-def read_memory(told: dict[str, Any], text: str, *, which: str) -> None:
+def read_memory(told: dict[str, Any], text: str, *, loads: int, pools: int) -> None:
     """Take what a line of SGLang says of memory and time; the first rank's word counts.
 
     Args:
         told: what was told so far.
         text: the line.
-        which: `target` or `draft`, whose step it is.
+        loads: how often this rank began to load weights; the second time they are the draft's.
+        pools: how many pools of this rank are complete; after the first comes the draft's.
     """
     if text.startswith("Load weight end"):
-        _keep(told, f"{which}_weights_gb", _USED.search(text))
-        _keep(told, f"{which}_weights_seconds", _ELAPSED.search(text))
+        _keep(told, f"{_which(loads > 1)}_weights_gb", _USED.search(text))
+        _keep(told, f"{_which(loads > 1)}_weights_seconds", _ELAPSED.search(text))
     elif "#tokens: " in text and " is allocated" in text:
-        _keep(told, f"{which}_kv_tokens", _TOKENS.search(text))
+        _keep(told, f"{_which(pools > 0)}_kv_tokens", _TOKENS.search(text))
     elif text.startswith("Capture ") and "raph" in text and " end" in text:
-        _keep(told, f"{which}_graph_gb", _USED.search(text))
-        _keep(told, f"{which}_graph_seconds", _ELAPSED.search(text))
+        _keep(told, f"{_which('draft' in text)}_graph_gb", _USED.search(text))
+        _keep(told, f"{_which('draft' in text)}_graph_seconds", _ELAPSED.search(text))
+    elif text.startswith("Engine startup timings"):
+        for name, seconds in _TIMINGS.findall(text):
+            told[f"{name.removesuffix('_e2e')}_seconds"] = float(seconds)
     if "avail" in text and (match := _FREE.search(text)):
         told["free_gb"] = float(match[1])
+
+
+def _which(is_draft: bool) -> str:
+    return "draft" if is_draft else "target"
 
 
 def read_vllm_memory(told: dict[str, Any], text: str) -> None:

@@ -82,8 +82,7 @@ def _read_context_warning(launch: LaunchLog, text: str, match: re.Match[str]) ->
 
 def _read_sglang(launch: LaunchLog, line: Line) -> None:
     text, process = line.text, line.process
-    drafts = launch.pools[process] > 1 or launch.step in {"DW", "DKV", "DGR"}
-    read_memory(launch.memory, text, which="draft" if drafts else "target")
+    read_memory(launch.memory, text, loads=launch.loads[process], pools=launch.pools[process])
     if text.startswith("Init torch distributed begin"):
         if not launch.loads:
             launch.step = "DIST"
