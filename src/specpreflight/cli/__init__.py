@@ -18,7 +18,7 @@ from specpreflight.errors import SpecpreflightError
 _COMMANDS = {
     "check": ("check", "Say what will stop a launch, and why; write the fix."),
     "scan": ("scan", "Check every checkpoint and launch file of a tree."),
-    "baseline": ("baseline", "Write down the findings that are there, so that only new ones fail."),
+    "baseline": ("baseline", "Keep a list of known findings, so that new ones fail."),
     "launch": ("launch", "Print what is understood of a launch command, script or manifest."),
     "convert": ("convert", "Write a draft with the tensor names that an engine takes."),
     "keys": ("keys", "Say which tensors of a draft an engine's loader takes."),
@@ -32,8 +32,8 @@ _COMMANDS = {
     "upgrade-check": ("upgrade_check", "Say what another release would make of a launch."),
     "engines": ("engines", "List the engine releases that are known, and what changed."),
     "rules": ("rules", "List all rules."),
-    "completion": ("completion", "Print the completion script of a shell."),
     "explain": ("explain", "Print a rule's page, or what each engine makes of a pair."),
+    "completion": ("completion", "Print the completion script of a shell."),
 }
 
 #: What a shell sets to ask for completions; click derives it from the program's name.
