@@ -126,6 +126,15 @@ def test_scan_and_run_read_it_too(run: Callable[..., Any], project: Path) -> Non
     assert run("scan", ".", "--target", "target", "--no-env", "--isolated").code == 1
 
 
+def test_a_scan_says_which_ignores_are_for_nothing_it_found(
+    run: Callable[..., Any], project: Path
+) -> None:
+    configure(project, ignore() + ignore(pairs='[{ draft = "gone" }]'))
+    ran = run("scan", ".", "--target", "target", "--no-env")
+    line = f"specpreflight.toml:4: the ignore of `{RULE}` is for no launch that was found"
+    assert (ran.code, ran.stderr) == (0, f"specpreflight: {line}\n")
+
+
 def test_known_findings_pass_and_new_ones_fail(run: Callable[..., Any], project: Path) -> None:
     assert run("check", *PAIR).code == 1
     made = run("baseline", "create", "known.json", "check", *PAIR)

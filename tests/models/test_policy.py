@@ -137,4 +137,5 @@ def test_what_has_nothing_to_do_any_more() -> None:
     finding = replace(THETA, ignored=judge(Policy(ignores=ignores), THETA).ignored)
     watch.see(replace(SAMPLE, findings=(SHORTER, finding)))
     assert [ignore.by for ignore in watch.idle_ignores()] == ["b"]
+    assert [ignore.by for ignore in watch.unasked_ignores()] == ["c"]
     assert list(watch.vanished()) == [gone]

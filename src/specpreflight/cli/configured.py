@@ -174,6 +174,16 @@ def idle_lines(watch: IdleWatch) -> Iterator[str]:
         yield f"{ignore.by}: the ignore of `{ignore.rule}` ended on {ignore.until}"
     for ignore in watch.idle_ignores():
         yield f"{ignore.by}: the ignore of `{ignore.rule}` matches no finding"
+    yield from _vanished_lines(watch)
+
+
+def unasked_lines(watch: IdleWatch) -> Iterator[str]:
+    """Yield what there is to say beside that after a whole tree."""
+    for ignore in watch.unasked_ignores():
+        yield f"{ignore.by}: the ignore of `{ignore.rule}` is for no launch that was found"
+
+
+def _vanished_lines(watch: IdleWatch) -> Iterator[str]:
     vanished = watch.vanished()
     baseline = watch.policy.baseline
     if baseline is not None and vanished:

@@ -12,7 +12,7 @@ import click
 
 from specpreflight.cli import report_error
 from specpreflight.cli.check import FAIL_ON, FORMATS, Options, WordsCommand
-from specpreflight.cli.configured import configured, idle_lines
+from specpreflight.cli.configured import configured, idle_lines, unasked_lines
 from specpreflight.cli.scan_options import fix_options
 from specpreflight.errors import InputError
 
@@ -133,7 +133,7 @@ def run_scan(options: Options, extent: Extent) -> int:
     for unreadable in found.unreadable:
         report_error(InputError(f"{unreadable.path}: {unreadable.reason}"))
     if watch is not None:
-        for line in idle_lines(watch):
+        for line in (*idle_lines(watch), *unasked_lines(watch)):
             click.echo(f"specpreflight: {line}", err=True)
     if not tally.launches and not found.unreadable:
         click.echo("specpreflight: no checkpoint and no launch found to check", err=True)

@@ -35,6 +35,12 @@ class IdleWatch:
             if ignore.by in self._asked - self._used:
                 yield ignore
 
+    def unasked_ignores(self) -> Iterator[Ignore]:
+        """Yield the ignores that were for none of the launches."""
+        for ignore in self.policy.ignores:
+            if ignore.by not in self._asked:
+                yield ignore
+
     def vanished(self) -> dict[Key, Entry]:
         """Return the baseline's entries whose findings are gone, or their checkpoints.
 
