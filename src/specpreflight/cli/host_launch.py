@@ -45,6 +45,30 @@ def load_there(options: Options, host: str) -> list[Launch]:
         return [machine.finish(launch, options.nccl) for launch in launches]
 
 
+def load_process(options: Options, pid: int) -> list[Launch]:
+    """Read the launch once for each engine, with the variables and the NCCL of a process here.
+
+    Raises:
+        UsageError: the arguments do not name a launch.
+        InputError: there is no such process, or it belongs to another user.
+    """
+    from specpreflight.cli.loading import load_launches
+    from specpreflight.sources.installed_nccl import find_nccl_of_process
+
+    installed = find_nccl_of_process(pid)
+    return [with_nccl(launch, options.nccl, installed) for launch in load_launches(options)]
+
+
+def with_nccl(launch: Launch, wanted: str | None, installed: str | None) -> Launch:
+    """Return a launch whose NCCL variables are read as the release beside it reads them."""
+    from specpreflight.engines.nccl.launch import read_launch
+
+    if not any(name.upper().startswith("NCCL_") for name in launch.environment):
+        return launch
+    reading = read_launch(launch, wanted=wanted, installed=installed)
+    return replace(launch, facts={**launch.facts, "nccl": reading})
+
+
 def variables_of_process(
     pid: int, proc: Path = Path("/proc"), origin: str = ""
 ) -> dict[str, Variable]:
@@ -136,18 +160,14 @@ class OtherMachine:
 
     def finish(self, launch: Launch, wanted: str | None) -> Launch:
         """Return a launch with the host's names in place of the copies', and its NCCL."""
-        from specpreflight.engines.nccl.launch import read_launch
-
         engine = launch.engine
         named = replace(engine, determined_by=self._kept.named(engine.determined_by))
-        facts = dict(launch.facts)
-        if any(name.upper().startswith("NCCL_") for name in launch.environment):
-            installed = self._installed_nccl(engine)
-            facts["nccl"] = read_launch(launch, wanted=wanted, installed=installed)
         token_map = launch.flags.get("speculative-token-map")
         if isinstance(token_map, str) and token_map.startswith("/"):
-            facts["token_map"] = self._token_map(token_map)
-        return replace(launch, engine=named, facts=facts)
+            facts = {**launch.facts, "token_map": self._token_map(token_map)}
+            launch = replace(launch, facts=facts)
+        launch = with_nccl(launch, wanted, self._installed_nccl(engine))
+        return replace(launch, engine=named)
 
     def _token_map(self, path: str) -> TokenMap:
         from specpreflight.sources.token_map import read_token_map

@@ -64,23 +64,30 @@ def load_on_hosts(options: Options) -> tuple[list[Launch], int]:
     Raises:
         UsageError: the arguments do not name a launch.
     """
-    from specpreflight.cli.loading import load_launches
-
     launches: list[Launch] = []
     code = 0
     hosts = options.hosts or repeat(None)
     for paths, host in zip(paths_on_hosts(options.paths, options.hosts), hosts, strict=False):
         try:
-            if host is None:
-                launches += load_launches(options._replace(paths=paths))
-            else:
-                from specpreflight.cli.host_launch import load_there
-
-                launches += load_there(options._replace(paths=paths), host)
+            launches += _load(options._replace(paths=paths), host)
         except InputError as error:
             report_error(error)
             code = error.exit_code
     return (with_copies(launches) if len(launches) > 1 else launches), code
+
+
+def _load(options: Options, host: str | None) -> list[Launch]:
+    if host is not None:
+        from specpreflight.cli.host_launch import load_there
+
+        return load_there(options, host)
+    if options.pid is not None:
+        from specpreflight.cli.host_launch import load_process
+
+        return load_process(options, options.pid)
+    from specpreflight.cli.loading import load_launches
+
+    return load_launches(options)
 
 
 def with_copies(launches: Sequence[Launch]) -> list[Launch]:
