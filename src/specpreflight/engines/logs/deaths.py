@@ -54,21 +54,23 @@ def find_death(launch: LaunchLog) -> Death | None:
     """Return what killed the launch, `None` where nothing fatal stands in its lines."""
     traces = [trace for trace in launch.tracebacks.traces if _is_death(trace, launch)]
     traces.sort(key=lambda trace: _priority(trace, launch))
-    found = [death for trace in traces if (death := _death_of_trace(trace, traces, launch))]
-    named = [death for death in found if death.cause.name != UNKNOWN.name]
-    named.sort(key=lambda death: death.cause.name.startswith(_OF_SURVIVORS))
     marks = [mark for mark in launch.marks if not _is_survived(mark, launch)]
-    marks.sort(key=lambda mark: (mark.cause == UNKNOWN.name, mark.cause.startswith(_OF_SURVIVORS)))
-    told = [death for mark in marks if (death := _death_of_mark(mark, launch))]
-    if named and not (
-        told
-        and told[0].cause.name == "L-MEM-KILL"
-        and named[0].cause.name.startswith(_OF_SURVIVORS)
-    ):
-        return named[0]
-    if told and told[0].cause.name != UNKNOWN.name:
-        return told[0]
-    return next(iter([*found, *_deaths_of_survivors(traces), *told]), None)
+    deaths = [
+        *(death for trace in traces if (death := _death_of_trace(trace, traces, launch))),
+        *(death for mark in marks if (death := _death_of_mark(mark, launch))),
+        *_deaths_of_survivors(traces),
+    ]
+    return min(deaths, key=_doubt, default=None)
+
+
+def _doubt(death: Death) -> int:
+    """Order what may be the cause: what is known before what is not, the dead before survivors."""
+    is_mark = isinstance(death.where, Mark)
+    if death.cause.name == "L-DIST-BARRIER":
+        return 5
+    if death.cause.name == UNKNOWN.name:
+        return 6 if is_mark else 4
+    return (2 if death.cause.name.startswith(_OF_SURVIVORS) else 0) + is_mark
 
 
 def _deaths_of_survivors(traces: Sequence[Trace]) -> Iterator[Death]:

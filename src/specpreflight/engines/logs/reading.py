@@ -16,64 +16,9 @@ from specpreflight.engines.logs.lines import Line, Unwrap, read_line
 from specpreflight.engines.logs.marks import read_mark
 from specpreflight.engines.logs.nccl_lines import read_nccl, says_nothing
 from specpreflight.engines.logs.steps import read_step
+from specpreflight.engines.logs.telling import PERIODIC, SIGNS, TellingLines, says_nothing_new
 from specpreflight.engines.logs.versions import TEXTS
 
-#: What a serving engine's block must hold to be read line by line. Long words are found fastest,
-#: and each costs about a tenth of a loop over the lines.
-_TELLING: Final = {
-    "sglang": (
-        b"Traceback (most recent call last)",
-        b"server_args=",
-        b"Max running requests is reset to",
-        b"Watchdog caught collective operation timeout",
-        b"atchdog timeout (self.watchdog_timeout=",
-        b"xit code",
-    ),
-    "vllm": (
-        b"Traceback (most recent call last)",
-        b"non-default args: ",
-        b"Watchdog caught collective operation timeout",
-        b"ssertion `",
-        b"xit code",
-    ),
-}
-#: What is read beside them once a block is read line by line.
-_TELLING_BESIDE: Final = (
-    b"fatal error",
-    b"WorkerProc",
-    b"igquit",
-    b"SIGQUIT",
-    b"died unexpectedly",
-    b"Exception ignored",
-    b"ssertion `",
-    b"NCCL WARN",
-    b" version ",
-    b"launch_server",
-    b"sglang serve",
-    b"vllm serve",
-    b"Killed",
-    b"Shutting down",
-    b"SIGTERM",
-    b"bind on address",
-    b"status=9/KILL",
-    b"with code 137",
-)
-#: One of these is in every line that an engine, NCCL, torch, a shell or the system writes and that
-#: is read here; what has none is counted as somebody else's.
-_SIGNS: Final = re.compile(
-    rb"\[20\d\d|\(\w+ (?:pid|rank)=|(?:INFO|WARNING|ERROR|DEBUG|CRITICAL)[\x1b ]|"
-    rb"\"message\"|\"msg\"|NCCL|nccl|Traceback|  File \"|rror|ssertion|xit|illed|KILL|died|dead|"
-    rb"SIG|igquit|shards|\+ |"
-    rb"sglang|vllm|LLM|orch|transformers|atchdog|xception|custom code|bind on|startup|Shutting|"
-    rb"context_length|weight|args|distributed|Memory|Capture|batch|server|nexpectedly|raphs?\b"
-)
-_PERIODIC: Final = (
-    b"accept len: ",
-    b"SpecDecoding metrics:",
-    b"gen throughput (token/s): ",
-    b"Avg generation throughput: ",
-    b"Speculative metrics: ",
-)
 #: So many launches are read; of more, the last one only.
 _MOST_LAUNCHES: Final = 24
 _START_WORDS: Final = (b"server_args=", b"non-default args: ")
@@ -126,7 +71,7 @@ class LogReading:
             lines = end.removesuffix(b"\n").split(b"\n")
             self._number -= len(lines)
             for raw in lines:
-                if not any(words in raw for words in _PERIODIC):
+                if not any(words in raw for words in PERIODIC):
                     self._read_raw(raw)
                 self._number += 1
         if self.launches[-1].foreign_lines and self._foreign:
@@ -159,19 +104,13 @@ class LogReading:
         self._skipped = b""
         if not launch.serves:
             self._read_lines(block)
-        elif self._says_nothing(launch, block):
+        elif not launch.tracebacks.is_open and says_nothing_new(block, launch.engine):
             self._sample(launch, block)
             self._number += block.count(b"\n")
             self._skipped = block
         else:
             self._read_telling_lines(launch, block)
         self.launches[-1].last_line = self._number - 1
-
-    def _says_nothing(self, launch: LaunchLog, block: bytes) -> bool:
-        if launch.tracebacks.is_open:
-            return False
-        words = _TELLING[launch.engine or "sglang"]
-        return not any(word in block for word in words)
 
     def _read_lines(self, block: bytes) -> None:
         for raw in block.removesuffix(b"\n").split(b"\n"):
@@ -180,27 +119,19 @@ class LogReading:
 
     def _read_telling_lines(self, launch: LaunchLog, block: bytes) -> None:
         """Read the lines that hold a telling word, with the tracebacks they begin."""
-        words = (*_TELLING[launch.engine or "sglang"], *_TELLING_BESIDE)
-        found = {word: block.find(word) for word in words}
+        telling = TellingLines(block, launch.engine)
         start = 0
         while start < len(block) and self.launches[-1] is launch:
-            if not launch.tracebacks.is_open:
-                for word, place in found.items():
-                    if 0 <= place < start:
-                        found[word] = block.find(word, start)
-                place = min((place for place in found.values() if place >= 0), default=len(block))
-                line = block.rfind(b"\n", start, place) + 1 or start
-                if place == len(block):
-                    line = place
-                self._sample(launch, block[start:line])
-                self._number += block.count(b"\n", start, line)
-                start = line
-            if start < len(block):
-                end = block.find(b"\n", start)
-                end = end if end >= 0 else len(block)
-                self._read_raw(block[start:end])
-                self._number += 1
+            line = start if launch.tracebacks.is_open else telling.first_from(start)
+            self._sample(launch, block[start:line])
+            self._number += block.count(b"\n", start, line)
+            start = line
+            if line < len(block):
+                end = block.find(b"\n", line)
+                end = len(block) if end < 0 else end
+                self._read_raw(block[line:end])
                 start = end + 1
+                self._number += 1
         if start < len(block):
             self._read_lines(block[start:])
 
@@ -214,13 +145,13 @@ class LogReading:
 
     def _read_raw(self, raw: bytes) -> None:
         launch = self.launches[-1]
-        if any(words in raw for words in _PERIODIC):
+        if any(words in raw for words in PERIODIC):
             self._sample(launch, raw)
             self._note_serving(launch, raw)
             return
         if b" NCCL INFO " in raw and says_nothing(raw):
             return
-        if not launch.tracebacks.is_open and not _SIGNS.search(raw):
+        if not launch.tracebacks.is_open and not SIGNS.search(raw):
             launch.foreign_lines += 1
             self._foreign = raw
             return
