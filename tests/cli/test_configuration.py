@@ -81,11 +81,27 @@ def test_an_ignore_that_matches_nothing(run: Callable[..., Any], project: Path) 
     assert (ran.code, ran.stderr) == (0, f"specpreflight: {line}\n")
 
 
-def test_a_rule_that_is_not_there(run: Callable[..., Any], project: Path) -> None:
-    configure(project, ignore(rule='"draft-context-shortr"'))
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("\n" + ignore(rule='"draft-context-shortr"'), 2),
+        ('[severity]\ndraft-context-shortr = "note"\n', 2),
+    ],
+)
+def test_a_rule_that_is_not_there(
+    run: Callable[..., Any], project: Path, text: str, line: int
+) -> None:
+    configure(project, text)
     ran = run("check", *PAIR)
     assert ran.code == 2
-    assert f"did you mean `{RULE}`?" in ran.stderr
+    problem = f"specpreflight.toml:{line}: no rule is called `draft-context-shortr`"
+    assert ran.stderr == f"specpreflight: {problem}\n  did you mean `{RULE}`?\n"
+
+
+def test_an_engine_that_is_not_there(run: Callable[..., Any], project: Path) -> None:
+    configure(project, 'engine = "sglnag"\n')
+    ran = run("check", "target", "draft")
+    assert (ran.code, ran.stderr.startswith("specpreflight: specpreflight.toml: ")) == (2, True)
 
 
 def test_severity_and_fail_on(run: Callable[..., Any], project: Path) -> None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import wraps
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 from click.core import ParameterSource
+
+from specpreflight.errors import UsageError
 
 if TYPE_CHECKING:
     from specpreflight.models.baseline import Baseline
@@ -16,6 +19,7 @@ if TYPE_CHECKING:
     from specpreflight.models.launch import EngineVersion
     from specpreflight.models.policy import Policy
     from specpreflight.models.report import Report
+    from specpreflight.rules.rule import Rule
     from specpreflight.sources.configuration import Configuration
 
 
@@ -93,10 +97,11 @@ def _identify_engines(configuration: Configuration) -> tuple[EngineVersion, ...]
 
     from specpreflight.api import identify_engine
 
-    return tuple(
-        replace(identify_engine(wanted), determined_by=f"`engine` of {configuration.name}")
-        for wanted in configuration.engines
-    )
+    with _at(configuration.name):
+        return tuple(
+            replace(identify_engine(wanted), determined_by=f"`engine` of {configuration.name}")
+            for wanted in configuration.engines
+        )
 
 
 def read_policy(wanted: Wanted, configuration: Configuration | None) -> Policy | None:
@@ -117,7 +122,7 @@ def read_policy(wanted: Wanted, configuration: Configuration | None) -> Policy |
     from specpreflight.models.policy import Ignore, Policy
 
     plugins = configuration.plugins + wanted.plugins
-    _require_rules([*wanted.ignore, *configuration.rules], plugins)
+    _require_rules([*((rule, "--ignore") for rule in wanted.ignore), *configuration.rules], plugins)
     today = date.today()
     expired = tuple(one for one in configuration.ignores if one.until and one.until < today)
     return Policy(
@@ -132,18 +137,34 @@ def read_policy(wanted: Wanted, configuration: Configuration | None) -> Policy |
     )
 
 
-def _require_rules(names: Sequence[str], plugins: tuple[str, ...]) -> None:
-    """Refuse unknown names, unless a plugin that may have them is broken."""
+def _require_rules(rules: Sequence[tuple[str, str]], plugins: tuple[str, ...]) -> None:
+    """Refuse unknown names, each with its place, unless a plugin that may have them is broken."""
     from specpreflight.rules.registry import require_names
 
-    if not plugins:
-        require_names(names)
-        return
-    from specpreflight.rules.plugins import load_plugins, rules_of
+    others: tuple[Rule, ...] = ()
+    if plugins:
+        from specpreflight.rules.plugins import load_plugins, rules_of
 
-    loaded = load_plugins(plugins)
-    if all(plugin.problem is None for plugin in loaded):
-        require_names(names, rules_of(loaded))
+        loaded = load_plugins(plugins)
+        if any(plugin.problem is not None for plugin in loaded):
+            return
+        others = rules_of(loaded)
+    for rule, place in rules:
+        with _at(place):
+            require_names([rule], others)
+
+
+@contextmanager
+def _at(place: str) -> Iterator[None]:
+    """Name the place of what cannot be understood.
+
+    Raises:
+        UsageError: with the place before its message.
+    """
+    try:
+        yield
+    except UsageError as error:
+        raise UsageError(f"{place}: {error.message}", hint=error.hint) from None
 
 
 def _read_baseline(wanted: Wanted, configuration: Configuration) -> Baseline | None:

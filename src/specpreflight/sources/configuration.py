@@ -26,20 +26,20 @@ else:
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """What the file `name` says; `baseline` is a path that can be opened from here."""
+    """What the file `name` says.
+
+    `baseline` is a path that can be opened from here; `rules` are the rules that it speaks of, each
+    with its place.
+    """
 
     name: str = ""
+    rules: tuple[tuple[str, str], ...] = ()
     engines: tuple[str, ...] = ()
     fail_on: str | None = None
     severities: Mapping[str, Severity] = field(default_factory=dict)
     ignores: tuple[Ignore, ...] = ()
     baseline: str | None = None
     plugins: tuple[str, ...] = ()
-
-    @property
-    def rules(self) -> tuple[str, ...]:
-        """The names of rules that it speaks of."""
-        return (*self.severities, *(ignore.rule for ignore in self.ignores))
 
 
 def read_configuration(path: Path) -> Configuration:
@@ -107,15 +107,19 @@ class _Reader:
     def build(self, data: Mapping[str, Any], folder: str) -> Configuration:
         """Return the configuration that the data, which has been checked, states."""
         engine = data.get("engine", ())
+        ignores = tuple(self._ignores(data.get("ignore", ()), folder))
+        severities = data.get("severity", {})
         baseline = data.get("baseline")
         return Configuration(
             name=self.name,
+            rules=(
+                *((rule, self._place(("severity", rule))) for rule in severities),
+                *((ignore.rule, ignore.by) for ignore in ignores),
+            ),
             engines=(engine,) if isinstance(engine, str) else tuple(engine),
             fail_on=data.get("fail-on"),
-            severities={
-                rule: Severity(severity) for rule, severity in data.get("severity", {}).items()
-            },
-            ignores=tuple(self._ignores(data.get("ignore", ()), folder)),
+            severities={rule: Severity(severity) for rule, severity in severities.items()},
+            ignores=ignores,
             baseline=None if baseline is None else os.path.relpath(Path(folder) / baseline),
             plugins=tuple(data.get("plugins", ())),
         )
