@@ -30,6 +30,11 @@ def said(directory: Path, version: str, *words: str, **given: dict[str, str]) ->
             ("--tensor-parallel-size", "8", "--decode-context-parallel-size", "2"),
             "tensor parallel size 8 must be greater than total num kv heads 8 when enable decode",
         ),
+        (
+            "0.33.0",
+            ("--kv-cache-dtype", "float16"),
+            'kv_cache_dtype="float16" is incompatible with dtype="bfloat16".',
+        ),
         ("0.24.0", ("--enable-elastic-ep",), "Elastic EP is only supported with enable_eplb=True."),
     ],
 )

@@ -14,6 +14,7 @@ from specpreflight.engines.vllm.knowledge import Knowledge
 from specpreflight.engines.vllm.model_config import Model
 from specpreflight.engines.vllm.model_runner import is_moe
 from specpreflight.engines.vllm.options import Options
+from specpreflight.engines.vllm.quantization_class import activation_dtype
 from specpreflight.engines.vllm.record import Record, engine_value, flag_value
 from specpreflight.models.finding import Origin, Stage, Value
 
@@ -147,6 +148,43 @@ def _decode_context_objections(
             else f"Total number of q per kv attn heads ({shared}) must be divisible by dcp world "
             "size when enable decode context parallel for GQA "
         )
+
+
+def check_cache_dtype(
+    record: Record, knowledge: Knowledge, options: Options, target: Model
+) -> None:
+    """Restate what `VllmConfig` says of the type of cached keys and values."""
+    cached = options.kv_cache_dtype or "auto"
+    latent = target.text.get("kv_lora_rank") is not None and knowledge.since("0.21.0")
+    dtype = activation_dtype(options, target)
+    if cached.startswith("nvfp4") and not cached.endswith("_ds_mla") and latent:
+        text = (
+            "nvfp4 KV cache is not supported with MLA (Multi-head Latent Attention) backends. "
+            "Please use a different --kv-cache-dtype"
+        )
+    elif (
+        cached in ("float16", "bfloat16")
+        and dtype not in (None, cached)
+        and knowledge.since("0.33.0")
+    ):
+        allowed = f"`auto` or `{dtype}`" if dtype in ("float16", "bfloat16") else "`auto`"
+        text = (
+            f'kv_cache_dtype="{cached}" is incompatible with dtype="{dtype}". '
+            f"Please set `--kv-cache-dtype` to {allowed}."
+        )
+    else:
+        return
+    record.refuse(
+        "cache.dtype",
+        Stage.ARGUMENTS,
+        f"a cache of type `{cached}` does not go with this target",
+        text=text,
+        source="config/vllm.py:VllmConfig",
+        values=(
+            flag_value("kv_cache_dtype", cached, "--kv-cache-dtype"),
+            target.value("architectures"),
+        ),
+    )
 
 
 def check_backend_name(record: Record, knowledge: Knowledge, parsed: Mapping[str, Any]) -> None:

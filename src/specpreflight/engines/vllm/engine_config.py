@@ -9,6 +9,7 @@ from specpreflight.engines.vllm import draft_length, method_rules, scheduling
 from specpreflight.engines.vllm.argument_bounds import (
     check_backend_name,
     check_bounds,
+    check_cache_dtype,
     check_parallel_arguments,
     check_runner_variable,
 )
@@ -195,6 +196,7 @@ def _build_rest(
     check_bounds(record, knowledge, parsed)
     check_backend_name(record, knowledge, parsed)
     check_class(record, knowledge, options, target)
+    check_cache_dtype(record, knowledge, options, target)
     check_runner_variable(record, knowledge, options)
     runner = choose_runner(record, knowledge, options, target, found)
     if found is not None:

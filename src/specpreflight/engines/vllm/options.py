@@ -49,6 +49,7 @@ class Options:
     all2all_backend: str | None = None
     attention_backend: str | None = None
     dtype: str | None = None
+    kv_cache_dtype: str | None = None
     distributed_executor_backend: str | None = None
     performance_mode: str | None = None
     model_impl: str = "auto"

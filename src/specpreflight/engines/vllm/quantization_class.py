@@ -66,7 +66,7 @@ def _objections(
         yield from _settings_objections(settings, method, facts)
     elif method not in _WITHOUT_SETTINGS and not _has_file(files, facts):
         yield f"Cannot find the config file for {method}"
-    dtype = _activation_dtype(options, target)
+    dtype = activation_dtype(options, target)
     supported = [_DTYPES.get(name, name) for name in facts.get("dtypes", ())]
     if dtype is not None and supported and dtype not in supported:
         listed = ", ".join(f"torch.{name}" for name in supported)
@@ -125,7 +125,7 @@ def _gptq_kind(settings: Mapping[str, Any]) -> tuple[Any, Any]:
     return settings.get("bits"), settings.get("sym")
 
 
-def _activation_dtype(options: Options, target: Model) -> str | None:
+def activation_dtype(options: Options, target: Model) -> str | None:
     """Return the type that the target runs in, `None` where vLLM chooses one by itself."""
     asked = options.dtype
     if asked in (None, "auto"):
