@@ -108,6 +108,14 @@ def test_a_file_that_the_host_does_not_let_be_read(
     assert mirror.named(f"in {tmp_path}/mirror/etc") == f"in ssh://{host}/etc"
 
 
+def test_no_name_leads_out_of_the_mirror(host: str, tmp_path: Path) -> None:
+    mirror = HostMirror(f"ssh://{host}", open_host(f"ssh://{host}"), tmp_path / "a" / "mirror")
+    (tmp_path / "nccl.conf").write_text("NCCL_DEBUG=INFO\n")
+    copied = mirror.copy(f"/../..{tmp_path}/x/../nccl.conf")
+    assert copied == tmp_path / "a" / "mirror" / str(tmp_path / "nccl.conf")[1:]
+    assert mirror.here("../../../etc/passwd") == tmp_path / "a" / "mirror" / "etc" / "passwd"
+
+
 # ------------------------------------------------------------------ engines
 
 

@@ -36,8 +36,11 @@ class HostMirror:
         self.folder = folder
 
     def here(self, path: str) -> Path:
-        """Return where a file of the host is here, whether it was copied or not."""
-        return self.folder / path.lstrip("/")
+        """Return where a file of the host is here, whether it was copied or not.
+
+        Whatever the host calls it, that is below the mirror's folder.
+        """
+        return self.folder / posixpath.normpath(f"/{path}").lstrip("/")
 
     def named(self, text: str) -> str:
         """Return a text with the names of copies as the URLs that they were copied from."""

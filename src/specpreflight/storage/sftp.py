@@ -144,7 +144,7 @@ class SftpStorage:
         with self._failures():
             try:
                 listed = self._ftp.listdir_attr(directory)
-                return [self._entry(directory, one) for one in listed]
+                return [self._entry(directory, one) for one in listed if "/" not in one.filename]
             except FileNotFoundError:
                 return []
 
