@@ -190,7 +190,9 @@ def _write(plans: Sequence[FilePlan], options: Options) -> Written:
             hint="copy one of them with --select-fix RULE",
         )
     for plan in plans:
-        click.echo(f"fixed copy: {copy_fixed(plan, Path(options.copy_to))}", err=True)
+        new = copy_fixed(plan, Path(options.copy_to))
+        name = plan.document.name
+        click.echo(f"fixed copy: {new}; the report is on it, {name} is as it was", err=True)
     return Written(frozenset(plan.document.name for plan in plans), 0)
 
 
