@@ -30,8 +30,10 @@ LONGEST_LINE: Final = 1 << 20
 
 _BYTE_ORDER_MARKS: Final = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 _CRI: Final = re.compile(rb"(\S+Z|\S+[+-]\d\d:\d\d) (?:stdout|stderr) ([PF])(?::\S*)? (.*)", re.S)
-#: A whole line of Docker's json-file driver, without anything escaped but its end.
-_DOCKER: Final = re.compile(rb'\{"log":"([^"\\]*)\\n","stream":"\w+","time":"([^"\\]*)"\}')
+#: A whole line of Docker's json-file driver, with nothing escaped but quotes and its end.
+_DOCKER: Final = re.compile(
+    rb'^\{"log":"([^"\\]*(?:\\"[^"\\]*)*)\\n","stream":"\w+","time":"([^"\\]*)"\}$', re.M
+)
 _ANSI: Final = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)")
 _PROGRAM: Final = r" \S+ [\w@.:\\-]+(?:\[\d+\])?: "
 _WRAPPER: Final = re.compile(
@@ -174,11 +176,10 @@ class _Docker:
         self._piece = ""
 
     def __call__(self, block: bytes) -> bytes:
+        if not self._piece and b'{"log":' not in (plain := _DOCKER.sub(rb"\2 \1", block)):
+            return plain.replace(b'\\"', b'"')
         lines = []
         for line in block.split(b"\n"):
-            if (match := _DOCKER.fullmatch(line)) and not self._piece:
-                lines.append(match[2] + b" " + match[1])
-                continue
             try:
                 entry = json.loads(line) if line else None
             except ValueError:
