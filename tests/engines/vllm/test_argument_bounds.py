@@ -35,6 +35,11 @@ def said(directory: Path, version: str, *words: str, **given: dict[str, str]) ->
             ("--kv-cache-dtype", "float16"),
             'kv_cache_dtype="float16" is incompatible with dtype="bfloat16".',
         ),
+        (
+            "0.32.0",
+            ("--tensor-parallel-size", "16"),
+            "World size (16) is larger than the number of available GPUs (8) in this node.",
+        ),
         ("0.24.0", ("--enable-elastic-ep",), "Elastic EP is only supported with enable_eplb=True."),
     ],
 )
@@ -50,6 +55,8 @@ def test_the_release_refuses_in_its_own_words(
         (("--attention-backend", "FLASHINFER"), False),
         (("--attention-backend", "flashinfer"), False),
         (("--hf-overrides", "{}"), False),
+        (("--tensor-parallel-size", "16", "--nnodes", "2"), False),
+        (("--tensor-parallel-size", "16", "--distributed-executor-backend", "ray"), False),
         (("--gpu-memory-utilization", "1.0"), False),
         (("--gpu-memory-utilization", "1.01"), True),
         (("--gpu-memory-utilization", "0"), True),

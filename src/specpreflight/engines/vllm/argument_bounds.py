@@ -58,7 +58,8 @@ def _objections(value: Any, bounds: Mapping[str, Any]) -> Iterator[str]:
 def check_parallel_arguments(
     record: Record, knowledge: Knowledge, options: Options, target: Model
 ) -> None:
-    """Restate what `ParallelConfig` and the target say of experts and context parallelism."""
+    """Restate what `ParallelConfig` and the target say of GPUs, experts and context parallelism."""
+    _check_world(record, knowledge, options)
     if options.enable_expert_parallel and not is_moe(target):
         record.refuse(
             "parallelism.experts-missing",
@@ -102,6 +103,33 @@ def check_parallel_arguments(
                 ),
             ),
         )
+
+
+def _check_world(record: Record, knowledge: Knowledge, options: Options) -> None:
+    """Refuse more ranks than the node has GPUs, where nothing says that others join it."""
+    world = (
+        options.tensor_parallel_size
+        * options.pipeline_parallel_size
+        * options.prefill_context_parallel_size
+    )
+    alone = options.distributed_executor_backend is None and options.nnodes == 1
+    if options.gpus is None or world <= options.gpus or not alone or not knowledge.since("0.11.1"):
+        return
+    record.refuse(
+        "parallelism.world",
+        Stage.ARGUMENTS,
+        f"{world} ranks do not fit on the node's {options.gpus} GPUs",
+        text=(
+            f"World size ({world}) is larger than the number of available GPUs ({options.gpus}) in "
+            "this node. If this is intentional and you are using:\n- ray, set "
+            "'--distributed-executor-backend ray'.\n- multiprocessing, set '--nnodes' appropriately."
+        ),
+        source="config/parallel.py:ParallelConfig.__post_init__",
+        values=(
+            engine_value("world size", world, "tensor × pipeline × prefill context parallel size"),
+            engine_value("GPUs", options.gpus, "the hardware of the launch"),
+        ),
+    )
 
 
 def _decode_context_objections(

@@ -190,10 +190,10 @@ def _build_rest(
     budget = scheduling.settle_budget(knowledge, options, target)
     if not knowledge.since("0.13.0"):
         _check_length_flag(record, knowledge, options, "config/scheduler.py:SchedulerConfig")
+    check_bounds(record, knowledge, parsed)
     scheduling.check_budget(record, knowledge, options, budget, target, found)
     _check_target(record, knowledge, options, target)
     check_parallel_arguments(record, knowledge, options, target)
-    check_bounds(record, knowledge, parsed)
     check_backend_name(record, knowledge, parsed)
     check_class(record, knowledge, options, target)
     check_cache_dtype(record, knowledge, options, target)

@@ -128,7 +128,7 @@ def build_model(
         return None
     role = checkpoint.role
     if isinstance(config.get("text_config"), Mapping):
-        _refuse_plain_part(record, checkpoint, wanted)
+        _refuse_plain_part(record, knowledge, checkpoint, wanted)
         return None
     model = Model(role, path, checkpoint, config, text_of(config))
     if not _has_head_size(record, knowledge, model) or not _has_layers(record, knowledge, model):
@@ -139,7 +139,9 @@ def build_model(
     return model
 
 
-def _refuse_plain_part(record: Record, checkpoint: Checkpoint, wanted: Wanted) -> None:
+def _refuse_plain_part(
+    record: Record, knowledge: Knowledge, checkpoint: Checkpoint, wanted: Wanted
+) -> None:
     """Refuse a `text_config` that stayed a plain dictionary: vLLM reads its attributes."""
     role = checkpoint.role
     overridden = "text_config" in (wanted.hf_overrides or {})
@@ -147,7 +149,12 @@ def _refuse_plain_part(record: Record, checkpoint: Checkpoint, wanted: Wanted) -
         "config.rejected",
         Stage.TARGET_CONFIG if role == "target" else Stage.DRAFT_CONFIG,
         f"{role}: `text_config` is read as a dictionary, which has no attributes",
-        text="'dict' object has no attribute '__dict__'",
+        text=(
+            "The text_config extracted from the model config does not have `num_attention_heads` "
+            "attribute."
+            if knowledge.since("0.20.0")
+            else "'dict' object has no attribute '__dict__'"
+        ),
         exception="AttributeError",
         source="transformers_utils/config.py:get_hf_text_config",
         values=(

@@ -42,6 +42,8 @@ class Options:
     enable_elastic_ep: bool = False
     enable_eplb: bool = False
     decode_context_parallel_size: int = 1
+    prefill_context_parallel_size: int = 1
+    nnodes: int = 1
     kv_sharing_fast_prefill: bool = False
     disable_sliding_window: bool = False
     trust_remote_code: bool = False
@@ -59,6 +61,7 @@ class Options:
     offline: bool = False
     memory_mib: int | None = None
     gpu: str | None = None
+    gpus: int | None = None
     in_process: bool = False
 
 
@@ -114,6 +117,7 @@ def _surroundings(launch: Launch, hardware: Hardware) -> dict[str, Any]:
         ),
         "memory_mib": hardware.memory_mib,
         "gpu": hardware.gpu or hardware.profile,
+        "gpus": hardware.gpus,
         "in_process": getattr(launch.facts.get("command"), "entry", None) == "vllm.LLM",
     }
 
