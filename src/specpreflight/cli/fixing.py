@@ -42,7 +42,8 @@ def fix_launches(launches: Sequence[Launch], options: Options) -> int:
 
     before = [check(launch, policy=options.policy) for launch in launches]
     try:
-        plans, after = plan_for(launches, before, options)
+        plans, found = plan_for(launches, _findings(before), options)
+        after = found or before
         edited = _edited(launches, plans)
         launch_fix = plan_launch_fix(edited, after, options)
     except FixRefused as refused:
@@ -75,17 +76,18 @@ def fix_launches(launches: Sequence[Launch], options: Options) -> int:
 
 
 def plan_for(
-    launches: Sequence[Launch], before: Sequence[Report], options: Options
+    launches: Sequence[Launch], before: Sequence[Finding], options: Options
 ) -> tuple[tuple[FilePlan, ...], Sequence[Report]]:
     """Plan the fixes of all launches together, checked on the edited bytes.
 
     Args:
         launches: what shares the files to be fixed.
-        before: the report on each.
+        before: what was found in them.
         options: which fixes are wanted.
 
     Returns:
-        A plan for each file that changes, and the reports on the launches with the edited files.
+        A plan for each file that changes, and the reports on the launches with the edited files;
+        no report where nothing changes.
 
     Raises:
         FixConflict: two remedies contradict each other.
@@ -97,7 +99,7 @@ def plan_for(
         from specpreflight.cli.interactive import terminal_chooser
 
         choose = terminal_chooser(applicability).choose
-    reports = before
+    reports: Sequence[Report] = ()
 
     def check_edited(documents: Sequence[Document]) -> list[Finding]:
         nonlocal reports
@@ -109,7 +111,7 @@ def plan_for(
         chosen = [one for one in findings if not options.select or one.rule in options.select]
         return plan_fixes(choose(chosen), documents, applicability)
 
-    plans = converge(_documents(launches), _findings(before), check_edited, plan)
+    plans = converge(_documents(launches), before, check_edited, plan)
     return plans, reports
 
 

@@ -15,12 +15,12 @@ from contextlib import closing, redirect_stdout
 from copy import copy
 from dataclasses import replace
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from specpreflight.api import check
 from specpreflight.cli import report_error
 from specpreflight.cli.fixing import INTERRUPTED, plan_for, write_plans
 from specpreflight.documents import Document
@@ -28,6 +28,8 @@ from specpreflight.errors import SpecpreflightError
 from specpreflight.fixes.apply import Applied
 from specpreflight.fixes.diff import render_diff
 from specpreflight.fixes.plan import FilePlan, chosen_edits
+from specpreflight.fixes.recheck import is_error
+from specpreflight.models.finding import Finding
 from specpreflight.models.launch import Launch
 from specpreflight.sources.checkpoint import read_directory
 
@@ -40,16 +42,18 @@ if TYPE_CHECKING:
 
 
 class Fixable(NamedTuple):
-    """A launch with findings that an edit mends.
+    """The launches of a pair, one for each engine, with findings that an edit mends.
 
     Attributes:
         files: what would be edited, as reports call it.
         alike: equal for launches that differ in nothing but names; `None` where nobody knows.
-        load: reads the launches, one for each engine; the same object for the same launches.
+        findings: those with edits, and the errors, of all of them.
+        load: reads the launches.
     """
 
     files: tuple[str, ...]
     alike: tuple[Any, ...] | None
+    findings: tuple[Finding, ...]
     load: Callable[[], list[Launch]]
 
 
@@ -87,8 +91,7 @@ def fix_tree(scanned: Iterable[Scanned], conditions: Sequence[Conditions], optio
     from specpreflight.cli.check import require_rules, worst_of
 
     require_rules(options.select)
-    fixables = [one for one in _fixables(scanned, conditions, options) if one.files]
-    plans, code = plan_tree(fixables, options)
+    plans, code = plan_tree(_fixables(scanned, conditions, options), options)
     if options.action == "diff":
         click.echo(render_diff(plans), nl=False)
         return 0
@@ -132,28 +135,29 @@ def _fixables(
     scanned: Iterable[Scanned], conditions: Sequence[Conditions], options: Options
 ) -> Iterator[Fixable]:
     applicability = ("safe", "unsafe") if options.unsafe else ("safe",)
-    last: tuple[Subject, Callable[[], list[Launch]]] | None = None
-    for one in scanned:
-        if one.report is None or one.problems:
+    for _, each in groupby(scanned, key=lambda one: id(one.subject or one)):
+        engines = list(each)
+        first = engines[0]
+        if any(one.report is None or one.problems for one in engines):
             continue
+        findings = [finding for one in engines if one.report for finding in one.report.findings]
         edits = [
             edit
-            for finding in one.report.findings
+            for finding in findings
             if not options.select or finding.rule in options.select
             for edit in chosen_edits(finding, applicability)
         ]
         if not edits:
             continue
         files = tuple(dict.fromkeys(edit.path for edit in edits))
-        if one.subject is None:
-            yield Fixable(files, None, partial(_as_list, one.launch))
+        kept = tuple(one for one in findings if is_error(one) or chosen_edits(one, applicability))
+        if first.subject is None:
+            yield Fixable(files, None, kept, partial(_as_list, first.launch))
             continue
-        if last is None or last[0] is not one.subject:
-            last = one.subject, partial(_load, one.subject, conditions)
         named = repr([replace(edit, path=str(files.index(edit.path))) for edit in edits])
-        sides = tuple(_identity(side) for side in (one.subject.target, one.subject.draft))
+        sides = tuple(_identity(side) for side in (first.subject.target, first.subject.draft))
         alike = None if None in sides else (*sides, named)
-        yield Fixable(files, alike, last[1])
+        yield Fixable(files, alike, kept, partial(_load, first.subject, conditions))
 
 
 def _identity(side: Side | None) -> object:
@@ -179,9 +183,10 @@ def _as_list(launch: Launch | None) -> list[Launch]:
 def _read(role: str, side: Side | None, common: Conditions) -> Checkpoint | None:
     if side is None:
         return None
-    if side.found is None:
+    directory = Path(side.given if side.found is None else side.found.path)
+    if not directory.is_dir():
         return common.read(role, side.given)
-    return read_directory(role, Path(side.found.path), side.given)
+    return read_directory(role, directory, side.given.rstrip("/") or side.given)
 
 
 def _sharing_files(fixables: Iterable[Fixable]) -> Iterable[list[Fixable]]:
@@ -212,10 +217,9 @@ def _key(group: Sequence[Fixable], files: Sequence[str]) -> tuple[Any, ...] | No
 
 def _plan(group: Sequence[Fixable], options: Options) -> Planned:
     try:
-        loads = dict.fromkeys(one.load for one in group)
-        launches = [launch for load in loads for launch in load()]
-        before = [check(launch, policy=options.policy) for launch in launches]
-        return plan_for(launches, before, options)[0]
+        launches = [launch for one in group for launch in one.load()]
+        findings = [finding for one in group for finding in one.findings]
+        return plan_for(launches, findings, options)[0]
     except SpecpreflightError as error:
         return error
 

@@ -92,16 +92,17 @@ def converge(
 
 def new_errors(before: Iterable[Finding], after: Iterable[Finding]) -> list[Finding]:
     """Return the errors of rules that have more of them than before."""
-    known = Counter(finding.rule for finding in before if _is_error(finding))
+    known = Counter(finding.rule for finding in before if is_error(finding))
     new = []
     for finding in after:
-        if _is_error(finding):
+        if is_error(finding):
             known[finding.rule] -= 1
             if known[finding.rule] < 0:
                 new.append(finding)
     return new
 
 
-def _is_error(finding: Finding) -> bool:
+def is_error(finding: Finding) -> bool:
+    """Return whether a finding counts as an error."""
     severity = finding.severity or SEVERITY_OF_OUTCOME[finding.outcome]
     return finding.ignored is None and severity is Severity.ERROR
