@@ -120,9 +120,10 @@ def _check_world(record: Record, knowledge: Knowledge, options: Options) -> None
         Stage.ARGUMENTS,
         f"{world} ranks do not fit on the node's {options.gpus} GPUs",
         text=(
-            f"World size ({world}) is larger than the number of available GPUs ({options.gpus}) in "
-            "this node. If this is intentional and you are using:\n- ray, set "
-            "'--distributed-executor-backend ray'.\n- multiprocessing, set '--nnodes' appropriately."
+            f"World size ({world}) is larger than the number of available GPUs "
+            f"({options.gpus}) in this node. If this is intentional and you are using:\n- ray, set "
+            "'--distributed-executor-backend ray'.\n- multiprocessing, set '--nnodes' "
+            "appropriately."
         ),
         source="config/parallel.py:ParallelConfig.__post_init__",
         values=(
