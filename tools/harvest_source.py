@@ -99,7 +99,9 @@ UNUSED_METHODS = frozenset(
         "get_num_attention_heads", "get_total_num_attention_heads", "is_remote_code",
     }
 )  # fmt: skip
-_QUANTIZATION_METHOD = re.compile(r".*override_quantization_method|get_name|.*compatible.*|_?is_.*")
+_QUANTIZATION_METHOD = re.compile(
+    r".*override_quantization_method|get_name|get_min_capability|.*compatible.*|_?is_.*"
+)
 _PLANS = re.compile(r"^(base_model_\w+_plan|keys_to_ignore_at_inference|_tp_plan)$")
 
 

@@ -212,3 +212,15 @@ def test_what_only_remote_code_could_add_counts_as_absent(tmp_path: Path, versio
     launch = make_launch(tmp_path, target, None, *words, engine=f"sglang@{version}")
     resolved = ENGINE.resolve(replace(launch, hardware=read_hardware("h100")))
     assert resolved.value("attention_backend") == "fa3"
+
+
+@pytest.mark.parametrize("version", ["0.4.6.post5", "0.4.9.post2", "0.4.9.post6", "0.5.23"])
+@pytest.mark.parametrize("method", ["awq", "gptq"])
+def test_a_quantised_target_is_looked_at_by_every_method(
+    tmp_path: Path, version: str, method: str
+) -> None:
+    scheme = {"quant_method": method, "bits": 4, "group_size": 128}
+    scheme |= {"zero_point": True} if method == "awq" else {"desc_act": False, "sym": True}
+    target = change(LLAMA, quantization_config=scheme, torch_dtype="float16")
+    events = predict(tmp_path, version, target=target).events
+    assert not [event for event in events if event.topic.startswith("config.")]
