@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from specpreflight.cli import report_error
-from specpreflight.cli.check import FAIL_ON, FORMATS, Options, WordsCommand
+from specpreflight.cli.check import FAIL_ON, FORMATS, Options, WordsCommand, worst_of
 from specpreflight.cli.configured import configured, idle_lines, unasked_lines
 from specpreflight.cli.scan_options import fix_options
 from specpreflight.errors import InputError
@@ -118,7 +118,7 @@ def run_scan(options: Options, extent: Extent) -> int:
         scanned = scanned_in(found, options, extent)
         with progress_of(scanned, found.checkpoints) as shown:
             for one in shown:
-                worst = max(worst, _rank(one, options), key=_BADNESS.index)
+                worst = worst_of(worst, _rank(one, options))
                 if one.report is None:
                     continue
                 tally.add(one.report)
@@ -138,12 +138,8 @@ def run_scan(options: Options, extent: Extent) -> int:
     if not tally.launches and not found.unreadable:
         click.echo("specpreflight: no checkpoint and no launch found to check", err=True)
     if found.unreadable:
-        worst = max(worst, InputError.exit_code, key=_BADNESS.index)
+        worst = worst_of(worst, InputError.exit_code)
     return worst
-
-
-#: Exit codes from best to worst.
-_BADNESS = (0, 1, InputError.exit_code, 3)
 
 
 def _rank(one: Scanned, options: Options) -> int:
