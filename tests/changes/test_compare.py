@@ -54,6 +54,13 @@ def test_nothing_changed(tmp_path: Path) -> None:
     assert (found.changes, found.together) == ((), ())
 
 
+def test_a_record_of_another_specpreflight(tmp_path: Path) -> None:
+    launch = make_launch(tmp_path)
+    older = replace(lock(launch), written_by="specpreflight 0.0.9")
+    [only] = compare(launch, launch, older).changes
+    assert (only.part, only.before) == ("libraries", "specpreflight 0.0.9")
+
+
 def test_a_key_of_the_drafts_config(tmp_path: Path) -> None:
     found = two(
         tmp_path,

@@ -25,6 +25,9 @@ def list_changes(before: Lock, after: Lock) -> Iterator[Change]:
     yield from _checkpoint("draft", before.draft, after.draft)
     if before.libraries and after.libraries:
         yield from diff_values("libraries", before.libraries, after.libraries)
+    if before.written_by != after.written_by:
+        note = "the recorded report was made by other rules"
+        yield Change("libraries", "record", before.written_by, after.written_by, note=note)
 
 
 def list_same(before: Lock, after: Lock) -> Iterator[tuple[Part, str, Any]]:
