@@ -214,7 +214,7 @@ def test_what_only_remote_code_could_add_counts_as_absent(tmp_path: Path, versio
     assert resolved.value("attention_backend") == "fa3"
 
 
-@pytest.mark.parametrize("version", ["0.4.6.post5", "0.4.9.post2", "0.4.9.post6", "0.5.23"])
+@pytest.mark.parametrize("version", ["0.4.6.post5", "0.4.8.post1", "0.4.9.post6", "0.5.23"])
 @pytest.mark.parametrize("method", ["awq", "gptq"])
 def test_a_quantised_target_is_looked_at_by_every_method(
     tmp_path: Path, version: str, method: str
