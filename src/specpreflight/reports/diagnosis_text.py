@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
+from math import fsum
 from textwrap import shorten
 from typing import Any, Final
 
@@ -144,7 +145,7 @@ def _serving(diagnosis: Diagnosis) -> Iterator[str]:
     if length is not None:
         printed = f", rate {rate:.2f} as printed" if rate is not None else ""
         quarter = max(len(lengths) // 4, 1)
-        first, last = (sum(part) / quarter for part in (lengths[:quarter], lengths[-quarter:]))
+        first, last = (fsum(part) / quarter for part in (lengths[:quarter], lengths[-quarter:]))
         falls = ", it falls" if diagnosis.serving.is_falling else ""
         yield (
             f"  acceptance length {length:.2f}{printed}; {first:.2f} at first, {last:.2f} at last"
@@ -194,7 +195,7 @@ def sparkline(lengths: Sequence[float], width: int = 60) -> str:
         return ""
     count = min(width, len(lengths))
     edges = [round(column * len(lengths) / count) for column in range(count + 1)]
-    columns = [sum(lengths[start:end]) / (end - start) for start, end in pairwise(edges)]
+    columns = [fsum(lengths[start:end]) / (end - start) for start, end in pairwise(edges)]
     low, high = min(columns), max(columns)
     scale = (len(_BARS) - 1) / (high - low) if high > low else 0
     return "".join(_BARS[round((value - low) * scale)] for value in columns) + (

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from math import fsum
 from typing import Final, NamedTuple
 
 #: Every line is read up to so many; beyond, a few of each block.
@@ -93,10 +94,10 @@ def mean(samples: Sequence[Sample]) -> tuple[float | None, float | None]:
     weight = sum(sample.weight for sample in samples)
     if not weight:
         return None, None
-    length = sum(sample.length * sample.weight for sample in samples) / weight
+    length = fsum(sample.length * sample.weight for sample in samples) / weight
     rates = [(sample.rate, sample.weight) for sample in samples if sample.rate is not None]
     counted = sum(count for _, count in rates)
-    rate = sum(rate * count for rate, count in rates) / counted if counted else None
+    rate = fsum(rate * count for rate, count in rates) / counted if counted else None
     return round(length, 3), None if rate is None else round(rate, 4)
 
 
@@ -105,9 +106,9 @@ def mean_speed(speeds: Sequence[Speed]) -> tuple[float | None, float | None]:
     speeds = speeds[1:] if len(speeds) > 5 else speeds
     if not speeds:
         return None, None
-    total = sum(speed.tokens for speed in speeds) / len(speeds)
+    total = fsum(speed.tokens for speed in speeds) / len(speeds)
     shared = [speed.tokens / speed.running for speed in speeds if speed.running]
-    return round(total, 2), round(sum(shared) / len(shared), 2) if shared else None
+    return round(total, 2), round(fsum(shared) / len(shared), 2) if shared else None
 
 
 def silent_fault(length: float | None, count: int, nothing: float) -> str | None:
@@ -127,6 +128,6 @@ def is_falling(lengths: Sequence[float], nothing: float) -> bool:
     quarter = len(lengths) // 4
     if quarter < 4:
         return False
-    first = sum(lengths[:quarter]) / quarter - nothing
-    last = sum(lengths[-quarter:]) / quarter - nothing
+    first = fsum(lengths[:quarter]) / quarter - nothing
+    last = fsum(lengths[-quarter:]) / quarter - nothing
     return first > 0.3 and last < _FALLEN * first
