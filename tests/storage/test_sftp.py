@@ -238,6 +238,20 @@ def test_ssh_config_names_everything(server: SshServer, draft: Path) -> None:
     assert read_remote_checkpoint("draft", f"ssh://gpu-7{draft}").problem is None
 
 
+def test_ssh_config_includes_other_files(server: SshServer, draft: Path) -> None:
+    ssh = server.home / ".ssh"
+    (ssh / "hosts.d").mkdir()
+    (ssh / "hosts.d" / "one.conf").write_text("Host gpu-7\n  HostName 127.0.0.1\n")
+    (ssh / "hosts.d" / "two.conf").write_text(f"Host gpu-*\n  Port {server.port}\n")
+    (ssh / "config").write_text(
+        "# mine\nInclude hosts.d/*.conf nowhere\n"
+        f"Host other\n  Include = {ssh}/hosts.d/one.conf\n  Port 1\nInclude config\n"
+    )
+    assert read_remote_checkpoint("draft", f"ssh://gpu-7{draft}").problem is None
+    with pytest.raises(InputError, match="no connection to port 1:"):
+        open_storage("ssh://other/draft")
+
+
 @contextmanager
 def broken_at(monkeypatch: pytest.MonkeyPatch, step: str, ending: str) -> Iterator[list[str]]:
     """Run something before the storage's operation `step` on a path that ends so."""

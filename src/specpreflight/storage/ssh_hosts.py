@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
+from glob import glob
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,9 +19,11 @@ if TYPE_CHECKING:
 _CONFIG_FILES = ("~/.ssh/config", "/etc/ssh/ssh_config")
 _USER_KNOWN_HOSTS = ("~/.ssh/known_hosts", "~/.ssh/known_hosts2")
 _SYSTEM_KNOWN_HOSTS = ("/etc/ssh/ssh_known_hosts", "/etc/ssh/ssh_known_hosts2")
+_INCLUDE = re.compile(r"\s*include(?:\s*=\s*|\s+)(.*)", re.IGNORECASE)
 
-#: More jumps than this are a circle in ssh_config.
+#: More jumps than this are a circle in ssh_config; files deeper than this OpenSSH does not read.
 _MOST_JUMPS = 8
+_MOST_INCLUDES = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,13 +182,35 @@ def _look_up(host: str) -> paramiko.SSHConfigDict:
     for name in map(_expand, _CONFIG_FILES):
         if Path(name).is_file():
             try:
-                with Path(name).open(encoding="utf-8") as file:
-                    config.parse(file)
+                config.parse(StringIO("\n".join(_lines(Path(name), _MOST_INCLUDES))))
             except (OSError, ValueError, paramiko.ConfigParseError) as error:
                 raise InputError(
                     f"{name}: cannot be read: {error}", hint="check it with `ssh -G HOST`"
                 ) from None
     return config.lookup(host)
+
+
+def _lines(path: Path, most: int) -> Iterator[str]:
+    """Yield the lines of an ssh_config with those of the files that it includes.
+
+    `Include` is the one keyword that paramiko does not know. After it the block that it stands in
+    goes on, which the lines of the other file may have ended.
+    """
+    block = "Host *"
+    for line in path.read_text(encoding="utf-8").splitlines():
+        keyword = line.replace("=", " ").split(maxsplit=1)[:1]
+        if keyword and keyword[0].lower() in ("host", "match"):
+            block = line
+        found = _INCLUDE.match(line)
+        if found is None:
+            yield line
+            continue
+        for pattern in shlex.split(found[1]):
+            folder = "/etc/ssh" if path.is_relative_to("/etc/ssh") else _expand("~/.ssh")
+            places = sorted(glob(str(Path(folder, _expand(pattern)))))  # noqa: PTH207
+            for place in places if most else ():
+                yield from _lines(Path(place), most - 1)
+        yield block
 
 
 def _expand(name: str) -> str:
