@@ -166,6 +166,9 @@ def read_oracle(
     }
 
 
+#: Stands for a verdict in a version that the case was not tried with.
+NOT_RECORDED = -1
+
 #: What a golden verdict holds beside the stage, in this order.
 _GOLDEN = (*FIELDS, "draft_architectures", "message")
 
@@ -184,6 +187,8 @@ def read_golden(file: Path) -> tuple[dict[str, Any], dict[str, list[dict[str, An
     for version, numbers in stored["verdicts"].items():
         verdicts[version] = []
         for name, number in zip(cases, numbers, strict=True):
+            if number == NOT_RECORDED:
+                continue
             stage, *found = kinds[number]
             resolved = dict(zip(_GOLDEN, found, strict=True))
             message = resolved.pop("message")
@@ -216,11 +221,9 @@ def write_golden(
         "cases": kept,
         "kinds": kinds,
         "verdicts": {
-            version: [
-                _number(kinds, _essence(verdict))
-                for verdict in sorted(of_version, key=lambda each: list(kept).index(each["id"]))
-            ]
+            version: [numbers.get(name, NOT_RECORDED) for name in kept]
             for version, of_version in verdicts.items()
+            for numbers in [{each["id"]: _number(kinds, _essence(each)) for each in of_version}]
         },
     }
     lines = [

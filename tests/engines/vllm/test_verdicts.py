@@ -1,7 +1,7 @@
 """Predictions against what the real vLLM said, for every recorded case.
 
-Each case is tried with two of the recorded releases, which rotate; `tools/vllm_verdicts.py` tries
-all of them.
+Each case of `verdicts.json` is tried with two of the recorded releases, which rotate;
+`tools/vllm_verdicts.py` tries all of them. Those of `fresh.json` were recorded with one release.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ import pytest
 from vllm_verdicts import differences, predict, read_golden
 
 ROOT = Path(__file__).parents[3]
-CASES, VERDICTS = read_golden(ROOT / "tests" / "golden" / "vllm" / "verdicts.json")
+GOLDEN = ROOT / "tests" / "golden" / "vllm"
+CASES, VERDICTS = read_golden(GOLDEN / "verdicts.json")
+FRESH_CASES, FRESH_VERDICTS = read_golden(GOLDEN / "fresh.json")
 
 
 def chosen() -> list[Any]:
@@ -31,4 +33,21 @@ def chosen() -> list[Any]:
 def test_prediction_is_the_recorded_verdict(tmp_path: Path, version: str, name: str) -> None:
     verdict = next(each for each in VERDICTS[version] if each["id"] == name)
     predicted = predict(CASES[name], version, tmp_path)
+    assert list(differences(predicted, verdict)) == []
+
+
+def fresh() -> list[Any]:
+    """Return every recorded verdict of the fresh cases."""
+    return [
+        pytest.param(version, verdict, id=f"{verdict['id']}-{version}")
+        for version, verdicts in FRESH_VERDICTS.items()
+        for verdict in verdicts
+    ]
+
+
+@pytest.mark.parametrize(("version", "verdict"), fresh())
+def test_prediction_is_the_fresh_verdict(
+    tmp_path: Path, version: str, verdict: dict[str, Any]
+) -> None:
+    predicted = predict(FRESH_CASES[verdict["id"]], version, tmp_path)
     assert list(differences(predicted, verdict)) == []
