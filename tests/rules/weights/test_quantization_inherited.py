@@ -34,3 +34,12 @@ def test_a_scheme_of_the_drafts_own(tmp_path: Path, own: str, count: int) -> Non
     found = judge_twin(RULE, tmp_path, change=state, flags={"quantization": "fp8"})
     assert len(found) == count
     assert all(finding.remedies[0].flags[0].split()[1] == own for finding in found)
+
+
+@pytest.mark.parametrize(("release", "names_the_flag"), [("0.5.6.post2", False), ("0.5.7", True)])
+def test_the_drafts_own_flag_from_the_release_that_has_it(
+    tmp_path: Path, release: str, names_the_flag: bool
+) -> None:
+    found = judge_twin(RULE, tmp_path, release=release)
+    assert found
+    assert all(bool(finding.remedies[0].flags) is names_the_flag for finding in found)

@@ -5,11 +5,12 @@
 `--speculative-draft-model-quantization`.
 
 ## What the engine does
-From 0.5.2 the draft's quantisation is `--speculative-draft-model-quantization`, or else
-`--quantization`; the target's own `quantization_config` is not inherited. `fp8` quantises a plain
-draft while it is loaded (less acceptance, no error). Schemes that need a serialised checkpoint,
-such as `modelopt_fp4`, `awq` or `gptq`, fail while the draft is built or loaded. A draft whose
-config names another scheme is refused up to 0.5.6.post1, later its own is used.
+From 0.5.7 the draft's quantisation is `--speculative-draft-model-quantization`, or else
+`--quantization`, before always the latter; the target's own `quantization_config` is not inherited.
+`fp8` quantises a plain draft while it is loaded (less acceptance, no error). Schemes that need a
+serialised checkpoint, such as `modelopt_fp4`, `awq` or `gptq`, fail while the draft is built or
+loaded. A draft whose config names another scheme is refused up to 0.5.6.post1, later its own is
+used.
 
 ## Example
 `--quantization modelopt_fp4` for an FP4 target whose NextN layer is bf16.
@@ -81,15 +82,22 @@ def check(launch: Launch, resolved: Resolved) -> Iterator[Finding]:
             Value("--quantization", flag, Origin("flag", name="--quantization")),
             draft.value("draft", "/quantization_config"),
         ),
-        remedies=(
-            Remedy(
-                "say what the draft's weights are",
-                "flag",
-                "safe",
-                flags=(f"--{_OWN} {stated if isinstance(stated, str) else 'unquant'}",),
-            ),
-        ),
+        remedies=(_remedy(launch, stated if isinstance(stated, str) else "unquant"),),
     )
+
+
+def _remedy(launch: Launch, method: str) -> Remedy:
+    """Return the flag that the draft has of its own from 0.5.7 on, else what is left."""
+    from packaging.version import InvalidVersion, Version
+
+    try:
+        has_flag = Version(launch.engine.version) >= Version("0.5.7")
+    except InvalidVersion:
+        has_flag = True
+    if not has_flag:
+        return Remedy.flag("leave --quantization out; the target's config names its scheme")
+    flag = f"--{_OWN} {method}"
+    return Remedy.flag(f"say what the draft's weights are: {flag}", flag)
 
 
 RULE = Rule(
