@@ -35,7 +35,7 @@ _SHOWN_VALUES: Final = (
     "target_context", "draft_context", "num_steps", "topk", "num_draft_tokens", "algorithm",
     "method", "num_spec_tokens", "target_class", "draft_class", "key", "backend", "architectures",
     "model_type", "tried", "free", "last_error", "missing_flag", "ranks", "exit_code",
-    "rank_without_init_complete", "silent_seconds", "shards_done", "shards_total",
+    "rank_without_init_complete", "ranks_behind", "silent_seconds", "shards_done", "shards_total",
 )  # fmt: skip
 #: Name of the line, then the facts of it: key, and how it is shown.
 _MEMORY: Final = (

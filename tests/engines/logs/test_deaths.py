@@ -339,3 +339,11 @@ def test_the_rule_that_would_have_told(
     found = read(log.die(final, [*sglang_frames(release, step), *frames]))
     assert found.rule == rule
     assert find_rule(rule).name == rule
+
+
+def test_the_rank_that_is_behind() -> None:
+    log = Sglang("0.5.9", 4).start("TKV")
+    log.lines = [line for line in log.lines if "TP2] Load weight end" not in line]
+    found = read(log)
+    assert (found.healthy, found.values["ranks_behind"]) == (None, ["TP2"])
+    assert "ranks_behind" not in read(Sglang("0.5.9", 4).start("TKV")).values

@@ -76,6 +76,8 @@ def _judge_one(launch: LaunchLog) -> Diagnosis:
         cause, healthy = "L-NCCL-HANG", False
         if (gap := _silence(launch)) is not None:
             values["silent_seconds"] = gap
+    if not healthy and (behind := _ranks_behind(launch)):
+        values["ranks_behind"] = behind
     if missing := sorted(launch.nccl.started - launch.nccl.completed):
         values["ranks_without_init_complete"] = missing
         if len(missing) == 1:
@@ -149,6 +151,13 @@ def _hangs(launch: LaunchLog) -> bool:
 def _silence(launch: LaunchLog) -> float | None:
     """Return the seconds from the engine's last line to the log's last, by the wrapper's clock."""
     return _seconds(launch.last_outer_of_engine, launch.last_outer)
+
+
+def _ranks_behind(launch: LaunchLog) -> list[str]:
+    """Return the ranks that did not get as far as most, by the lines that all of them print."""
+    most = max(launch.reached.values(), default=0)
+    behind = [rank for rank in sorted(launch.reached) if launch.reached[rank] < most]
+    return behind if 2 * len(behind) < len(launch.reached) else []
 
 
 def _seconds(start: datetime | None, end: datetime | None) -> float | None:

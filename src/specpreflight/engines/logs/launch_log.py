@@ -29,7 +29,8 @@ class Mark:
 class LaunchLog:
     """What was read of one launch; `step` is the stage of the last line that names one.
 
-    `progress` counts the changes of the step.
+    `progress` counts the changes of the step, `reached` those lines of a rank that every rank
+    prints.
     """
 
     first_line: int
@@ -54,6 +55,7 @@ class LaunchLog:
     ready_line: int = 0
     ready_time: datetime | None = None
     served: int = 0
+    reached: Counter[str] = field(default_factory=Counter)
     processes: set[str] = field(default_factory=set)
     loads: Counter[str] = field(default_factory=Counter)
     pools: Counter[str] = field(default_factory=Counter)

@@ -19,6 +19,11 @@ _LOADED: Final = re.compile(r"type=(\w+)")
 _CONTEXT: Final = re.compile(
     r"context_length \((\d+)\) is greater than the derived context_length \((\d+)\)"
 )
+#: What every rank of SGLang prints once a step, so that who lacks one is behind.
+_OF_EVERY_RANK: Final = (
+    "Init torch distributed", "Load weight ", "KV Cache is allocated", "Memory pool end",
+    "Capture cuda graph", "Capture target",
+)  # fmt: skip
 _SERVING_LIMITS: Final = re.compile(r"max_running_requests=(\d+), context_len=(\d+)")
 _SHARDS: Final = re.compile(r"shards: +(\d+)% Comp?\w*(?: \| (\d+)/(\d+))?")
 _VLLM_RELEASE: Final = re.compile(
@@ -82,6 +87,8 @@ def _read_context_warning(launch: LaunchLog, text: str, match: re.Match[str]) ->
 
 def _read_sglang(launch: LaunchLog, line: Line) -> None:
     text, process = line.text, line.process
+    if text.startswith(_OF_EVERY_RANK):
+        launch.reached[process] += 1
     read_memory(launch.memory, text, loads=launch.loads[process], pools=launch.pools[process])
     if text.startswith("Init torch distributed begin"):
         if not launch.loads:
