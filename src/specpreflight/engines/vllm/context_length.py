@@ -193,8 +193,13 @@ def _scaled(
             message = "unsupported operand type(s) for *=: 'int' and 'NoneType'"
             raise LengthError("TypeError", message, "factor", None)
         factor = 1.0
-    if isinstance(factor, str):
-        return _repeated(factor, int(derived))
+    if isinstance(factor, str) and isinstance(derived, int):
+        return _repeated(factor, derived)
+    if not isinstance(derived, int | float) or not isinstance(factor, int | float):
+        kinds = f"'{type(derived).__name__}' and '{type(factor).__name__}'"
+        raise LengthError(
+            "TypeError", f"unsupported operand type(s) for *=: {kinds}", "factor", factor
+        )
     return float(derived * factor) if factor != 1.0 else derived
 
 
