@@ -14,6 +14,20 @@ from specpreflight.models.finding import STOPPING, Finding, Stage
 from specpreflight.models.launch import Launch
 from specpreflight.models.secrets import redact_words
 
+#: Rules about how the ranks reach each other.
+_OF_CONNECTIONS: Final = frozenset(
+    {
+        "nccl-p2p-across-host-bridge",
+        "nccl-p2p-settings-contradict",
+        "nccl-no-direct-transport",
+        "nccl-nvls-forced",
+        "nccl-cumem-conflict",
+        "nccl-mnnvl-without-fabric",
+        "nccl-interface-list",
+        "nccl-ranks-disagree",
+        "nccl-releases-differ",
+    }
+)
 _STAGES: Final = {
     "ARG": {Stage.ARGUMENTS},
     "CFG": {Stage.ARGUMENTS, Stage.TARGET_CONFIG, Stage.DRAFT_CONFIG},
@@ -61,11 +75,11 @@ def check_logged(
 
 
 def _missing(launch: Launch) -> list[str]:
-    return [
-        f"{checkpoint.given} (give --{checkpoint.role})"
-        for checkpoint in (launch.target, launch.draft)
-        if checkpoint is not None and checkpoint.problem is not None
-    ]
+    roles: dict[str, list[str]] = {}
+    for checkpoint in (launch.target, launch.draft):
+        if checkpoint is not None and checkpoint.problem is not None:
+            roles.setdefault(checkpoint.given, []).append(f"--{checkpoint.role}")
+    return [f"{given} (give {' and '.join(named)})" for given, named in roles.items()]
 
 
 def _explaining(findings: list[Finding], diagnosis: Diagnosis) -> tuple[Finding, ...]:
@@ -73,6 +87,8 @@ def _explaining(findings: list[Finding], diagnosis: Diagnosis) -> tuple[Finding,
     named = [finding for finding in findings if finding.rule in rules]
     if named or diagnosis.healthy is not False:
         return tuple(sorted(named, key=lambda finding: rules.index(finding.rule)))
+    if str(diagnosis.cause).startswith(("L-NCCL", "L-DIST")):
+        return tuple(one for one in findings if one.rule in _OF_CONNECTIONS)
     stages = _STAGES.get(diagnosis.stage or "", {Stage.WARMUP})
     return tuple(
         finding for finding in findings if finding.outcome in STOPPING and finding.stage in stages

@@ -41,7 +41,7 @@ _SHOWN_VALUES: Final = (
 _MEMORY: Final = (
     ("weights", (("target_weights_gb", "{:g} GB"), ("draft_weights_gb", "draft {:g} GB"),
                  ("weights_gib", "{:g} GiB"), ("target_weights_seconds", "{:g} s"))),
-    ("KV cache", (("target_kv_tokens", "{:g} tokens"), ("kv_cache_tokens", "{:.0f} tokens"),
+    ("KV cache", (("target_kv_tokens", "{:.0f} tokens"), ("kv_cache_tokens", "{:.0f} tokens"),
                   ("kv_cache_gib", "{:g} GiB"))),
     ("graphs", (("target_graph_gb", "{:g} GB"), ("draft_graph_gb", "draft {:g} GB"),
                 ("graph_gib", "{:g} GiB"), ("target_graph_seconds", "{:g} s"))),

@@ -82,7 +82,7 @@ def read_nccl(nccl: NcclLog, text: str) -> None:
         (nccl.started if match[2] == "START" else nccl.completed).add(int(match[1]))
     elif match := _CHANNEL.search(text):
         nccl.transports[match[2]] += 1
-        if match[1]:
+        if match[1] and int(match[1]):
             nccl.channels["coll"] = max(nccl.channels.get("coll", 0), int(match[1]))
     elif match := _NETWORK.search(text):
         nccl.network = match[1]
