@@ -121,15 +121,25 @@ class ServerArgs:
         for step in steps:
             self._attempt(step, fills)
 
+    def _leave_unknown(self, missing: Unknowable, fills: tuple[str, ...]) -> None:
+        """Note what an aborted step leaves unknown."""
+        if (missing.fact, missing.why) not in self.unknown:
+            self.unknown.append((missing.fact, missing.why))
+        for field in fills:
+            if self._fields.get(field) is None:
+                self._forgotten[field] = missing
+
     def _attempt(self, step: Callable[[ServerArgs], object], fills: tuple[str, ...]) -> None:
         try:
             step(self)
         except Unknowable as missing:
-            if (missing.fact, missing.why) not in self.unknown:
-                self.unknown.append((missing.fact, missing.why))
-            for field in fills:
-                if self._fields.get(field) is None:
-                    self._forgotten[field] = missing
+            self._leave_unknown(missing, fills)
+        except TypeError as error:
+            # A tree may lack a field that the nearest release's step computes with.
+            if not self.release.changed:
+                raise
+            why = f"this tree has other code than {self.release.nearest} there ({error})"
+            self._leave_unknown(Unknowable(self.source or "arguments", why), fills)
         except ZeroDivisionError as error:
             self.stop(
                 "arguments.zero-size",
