@@ -66,6 +66,9 @@ CLASSES: Final[Mapping[str, type[DraftModel]]] = {
         Qwen3_5ForCausalLMMTP,
     )
 }
+#: What is built one by one, and how many of it; the largest model has a tenth.
+_COUNTS: Final = ("num_hidden_layers", "num_experts", "n_routed_experts")
+_MOST: Final = 10_000
 #: Flags with which attention or experts are shared by fewer ranks than `--tp-size`.
 _OTHER_GROUPS: Final = (
     *("enable-dp-attention", "ep-size", "enable-ep-moe", "enable-deepep-moe", "moe-a2a-backend"),
@@ -99,11 +102,18 @@ def load_report(
     model = CLASSES.get(architecture)
     if model is None or not knowledge.since(SINCE.get(architecture, "0")):
         return _without_class(architecture, knowledge)
-    own = root.get("model_type") in knowledge.config_classes.registry
-    if own and not model.reads_text_config:
-        config = draft_config({k: v for k, v in root.items() if k != "text_config"}, knowledge)
-    else:
-        config = draft_config(root, knowledge)
+    own = str(root.get("model_type")) in knowledge.config_classes.registry
+    outer = {key: value for key, value in root.items() if key != "text_config"}
+    seen = outer if own and not model.reads_text_config else root
+    config = draft_config(seen, knowledge)
+    for key in _COUNTS:
+        count = config.get(key)
+        if isinstance(count, int) and count > _MOST:
+            return LoaderReport(
+                architecture,
+                model.source,
+                notes=(f"`{key}` is {count}: that many are not followed",),
+            )
     flag = flags.get("speculative-draft-model-quantization", flags.get("quantization"))
     try:
         quantization = read_quantization(root.get("quantization_config"), flag)
@@ -120,7 +130,8 @@ def load_report(
     built = model(situation)
     built.notes.extend(_reservations(quantization, flags))
     report = built.run(order)
-    layer = config.get("num_hidden_layers") if isinstance(built, _NextN) else None
+    stated = config.get("num_hidden_layers")
+    layer = stated if isinstance(built, _NextN) and type(stated) is int else None
     renaming = find_renaming(order, report, lambda tensors: model(situation).run(tensors), layer)
     return report._replace(renaming=renaming) if renaming else report
 
@@ -173,7 +184,7 @@ def _given(checkpoint: Checkpoint | None) -> str | None:
 def draft_architecture(root: Mapping[str, Any], knowledge: Any) -> str:
     """Return the class that the release builds for a draft with this config."""
     named = root.get("architectures")
-    first = named[0] if isinstance(named, list) and named else ""
+    first = str(named[0]) if isinstance(named, list) and named else ""
     return str(knowledge.draft_rewrites.get(first, first))
 
 

@@ -221,7 +221,11 @@ class DraftModel(ABC):
                 yield failure
 
     def _try(self, step: Callable[[], None], stage: Literal["build", "load"]) -> LoaderError | None:
-        """Run a step; return what it raises as the engine would raise it."""
+        """Run a step; return what it raises as the engine would raise it.
+
+        A constructor computes with whatever types the config holds, here as in the engine: what
+        Python says of that is the answer, though its words may differ.
+        """
         at = None if self._tensor is None else self._tensor.name
         try:
             step()
@@ -232,6 +236,10 @@ class DraftModel(ABC):
             return LoaderError(stage, clash.exception, clash.text, at, self.source)
         except MissingAttribute as missing:
             return LoaderError(stage, "AttributeError", str(missing), at, self.source)
+        except (AttributeError, TypeError, ZeroDivisionError) as error:
+            if stage != "build":
+                raise
+            return LoaderError(stage, type(error).__name__, str(error), at, self.source)
         return None
 
     def _report(

@@ -218,6 +218,14 @@ class Eagle3DeepseekV2ForCausalLM(DraftModel):
             raise Refusal("NotImplementedError", text)
 
 
+_FUSED_EXPERTS: Final = (
+    (".experts.gate_up_proj_scale", ".experts.w13_weight_scale_inv", ("w1", "w3")),
+    (".experts.down_proj_scale", ".experts.w2_weight_scale_inv", ("w2",)),
+    (".experts.gate_up_proj", ".experts.w13_weight", ("w1", "w3")),
+    (".experts.down_proj", ".experts.w2_weight", ("w2",)),
+)
+
+
 class DeepseekV3ForCausalLMNextN(DraftModel):
     """The NextN layer of DeepSeek V3 and its relatives, all releases."""
 
@@ -331,18 +339,20 @@ class DeepseekV3ForCausalLMNextN(DraftModel):
 
     def _load_fused_experts(self, name: str, tensor: Tensor) -> bool:
         """Restate `_load_fused_expert_tensor` (0.5.20 on)."""
-        for source, target, shards in (
-            (".experts.gate_up_proj", ".experts.w13_weight", ("w1", "w3")),
-            (".experts.down_proj", ".experts.w2_weight", ("w2",)),
-        ):
-            place = name[: -len(source)] + target
-            if not name.endswith(source) or place not in self.parameters:
+        for source, target, shards in _FUSED_EXPERTS:
+            if not name.endswith(source):
                 continue
+            place = name[: -len(source)] + target
+            if place not in self.parameters:
+                return False
+            if not tensor.shape:
+                raise Clash("TypeError", "iteration over a 0-d tensor")
+            held = self.parameters[place].shape[0]
             for expert in range(tensor.shape[0]):
-                shape = tensor.shape[1:]
-                if len(shards) == 2:
-                    shape = (shape[0] // 2, *shape[1:])
-                for shard in shards:
+                if expert >= held:
+                    text = f"index {expert} is out of bounds for dimension 0 with size {held}"
+                    raise Clash("IndexError", text)
+                for shard, shape in zip(shards, _chunks(tensor.shape[1:], shards), strict=True):
                     self.copy(place, shape, (expert, shard))
             return True
         return False
@@ -352,3 +362,17 @@ class DeepseekV3ForCausalLMNextN(DraftModel):
         if not self.release.since("0.5.23"):
             raise Refusal("KeyError", f"'{name}'")
         self.warn(f"{name} not found in params_dict.")
+
+
+def _chunks(shape: Shape, shards: tuple[str, ...]) -> Iterator[Shape]:
+    """Restate `chunk(2, dim=0)` of one expert's gate and up; the second gets what is left."""
+    if len(shards) == 1:
+        yield shape
+        return
+    if not shape:
+        raise Clash("RuntimeError", "chunk expects at least a 1-dimensional tensor")
+    if shape[0] < 2:
+        raise Clash("ValueError", "not enough values to unpack (expected 2, got 1)")
+    first = -(-shape[0] // 2)
+    yield (first, *shape[1:])
+    yield (shape[0] - first, *shape[1:])

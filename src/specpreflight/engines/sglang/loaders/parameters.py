@@ -299,6 +299,8 @@ class Experts(Parameter):
         dim = 1 if which == "w2" else 0
         rows, columns = self.shape[1:]
         wanted = (rows, columns) if which == "w2" else (rows // 2, columns)
+        if not self.cuts and dim >= len(shape):
+            raise Clash("IndexError", "tuple index out of range")
         given = narrow(shape, dim, 0, wanted[dim]) if self.cuts else shape
         short = len(given) == 2 and given[dim] < wanted[dim]
         reached = tuple(given[dim] if at == dim else n for at, n in enumerate(wanted))

@@ -7,6 +7,7 @@ table of who writes what.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from itertools import product
@@ -32,6 +33,7 @@ _LAYERS: Final = (
     ("layers.0.", "midlayer."),
     ("mtp_layers.", "model.mtp_layers."),
 )
+_LAYER: Final = re.compile(r"model\.layers\.\d+\.")
 #: More tensors than a head has: renaming is not tried on a whole model.
 _LIMIT: Final = 4000
 
@@ -50,7 +52,7 @@ def find_renaming(
         return {}
     best: tuple[int, int, int] = _badness(report)
     chosen: dict[str, str] = {}
-    for rename in _candidates(layer):
+    for rename in _candidates(tensors, layer):
         names = {tensor.name: rename(tensor.name) for tensor in tensors}
         if len(set(names.values())) != len(names) or all(a == b for a, b in names.items()):
             continue
@@ -67,15 +69,14 @@ def _badness(report: LoaderReport) -> tuple[int, int, int]:
     return (int(report.error is not None), len(report.lost), len(report.dropped))
 
 
-def _candidates(layer: int | None) -> Iterator[Callable[[str], str]]:
+def _candidates(tensors: tuple[Tensor, ...], layer: int | None) -> Iterator[Callable[[str], str]]:
     """Yield renamings, the simplest first."""
     for wrapper, (old, new) in product(("", *_WRAPPERS, "all"), _LAYERS):
         yield partial(_renamed, wrapper, old, new)
-    if layer is not None:
-        for number in range(layer + 2):
-            if number != layer:
-                old, new = f"model.layers.{number}.", f"model.layers.{layer}."
-                yield partial(_renamed, "", old, new)
+    found = (_LAYER.match(tensor.name) for tensor in tensors)
+    for prefix in sorted({match[0] for match in found if match is not None}):
+        if layer is not None and prefix != f"model.layers.{layer}.":
+            yield partial(_renamed, "", prefix, f"model.layers.{layer}.")
 
 
 def _renamed(wrapper: str, old: str, new: str, name: str) -> str:
