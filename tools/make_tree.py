@@ -95,7 +95,13 @@ def draft_config(target: Config) -> Config:
 
 
 def make_tree(
-    root: Path, checkpoints: int, families: int, *, different: bool = False, seed: int = 1
+    root: Path,
+    checkpoints: int,
+    families: int,
+    *,
+    different: bool = False,
+    seed: int = 1,
+    faults: float = 0.1,
 ) -> list[Made]:
     """Write the tree and return its drafts.
 
@@ -104,13 +110,18 @@ def make_tree(
         checkpoints: how many directories with a config.json there will be.
         families: how many of them are targets.
         different: give each config a number of its own.
-        seed: decides which drafts have which fault.
+        seed: decides which drafts have a fault.
+        faults: the share of drafts that have one.
     """
-    return list(_drafts(root, checkpoints, families, random.Random(seed), different=different))
+    chance = random.Random(seed)
+    made = _drafts(
+        root, checkpoints, families, lambda: chance.random() < faults, different=different
+    )
+    return list(made)
 
 
 def _drafts(
-    root: Path, checkpoints: int, families: int, chance: random.Random, *, different: bool
+    root: Path, checkpoints: int, families: int, is_faulty: Callable[[], bool], *, different: bool
 ) -> Iterator[Made]:
     for family in range(families):
         folder = root / f"family-{family:02}"
@@ -125,7 +136,7 @@ def _drafts(
                 config["target_model_name_or_path"] = "../../target"
             if different:
                 config["run_id"] = family * checkpoints + number
-            fault = FAULTS[family % len(FAULTS)] if chance.random() < 0.1 else None
+            fault = FAULTS[family % len(FAULTS)] if is_faulty() else None
             place = folder / f"run-{number // 50}" / f"epoch_{number % 50}"
             _write(place, _text(config) if fault is None else fault.write(config))
             is_readable = fault is None or fault.rule != "config-unreadable"

@@ -1,0 +1,95 @@
+"""Print what a scan costs: CPU time as a ratio to the loop it cannot do without, and peak memory.
+
+    python benchmarks/scan.py [--sizes 1000 10000 50000] [--jobs 1]
+
+The loop is `os.scandir` and `json.loads` over the same files; the floor is that of `budgets.py`. A
+scan of 40 families of identical configs may take the floor + 5 x the loop, one of configs that are
+all different the floor + 30 x the loop. CPU times, not wall times, are compared, since the machine
+may be busy; with `--jobs N` the processes' times are added. `again` is a second scan, which takes the
+reports of the first from the cache.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from budgets import FLOOR, PYTHON, ours
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
+
+from make_tree import make_tree
+
+LOOP = """
+import json, os, sys
+def walk(path):
+    with os.scandir(path) as entries:
+        for entry in entries:
+            if entry.is_dir():
+                walk(entry.path)
+            elif entry.name == "config.json":
+                with open(entry.path, "rb") as file:
+                    json.loads(file.read())
+walk(sys.argv[1])
+"""
+
+
+def cost(command: Sequence[str]) -> tuple[float, float]:
+    """Run a command and return its CPU seconds, children included, and its peak MiB."""
+    pid = os.posix_spawn(
+        command[0],
+        list(command),
+        os.environ,
+        file_actions=[(os.POSIX_SPAWN_OPEN, 1, "/dev/null", os.O_WRONLY, 0)],
+    )
+    _, _, usage = os.wait4(pid, 0)
+    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+
+
+def best_of(command: Sequence[str], runs: int) -> tuple[float, float]:
+    """Return the least CPU seconds, and the peak memory, of several runs."""
+    results = [cost(command) for _ in range(runs)]
+    return min(seconds for seconds, _ in results), max(peak for _, peak in results)
+
+
+def measure(size: int, jobs: int, runs: int, *, different: bool) -> str:
+    """Return one line of the table."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder, "tree")
+        make_tree(root, size, 40, different=different, faults=0)
+        loop = cost((PYTHON, "-c", LOOP, str(root)))[0] - cost((PYTHON, "-c", "import json"))[0]
+        command = ours("scan", str(root), "--no-env", "--jobs", str(jobs))
+        scan, peak = best_of((*command, "--no-cache"), runs)
+        cost(command)
+        again, _ = best_of(command, runs)
+    floor, _ = best_of(FLOOR, 3)
+    allowed = 30 if different else 5
+    ratios = [(seconds - floor) / loop for seconds in (scan, again)]
+    kind = "all different" if different else "40 families "
+    return (
+        f"{size:7,} {kind}  loop {loop:6.2f} s  "
+        f"scan {scan:7.2f} s = floor + {ratios[0]:5.1f} x loop (budget {allowed})  "
+        f"again {again:6.2f} s = floor + {ratios[1]:5.1f} x loop  {peak:5.0f} MiB"
+    )
+
+
+def main() -> None:
+    """Print a line for each size and kind of tree."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sizes", nargs="*", type=int, default=[1_000, 10_000, 50_000])
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--runs", type=int, default=1)
+    parser.add_argument("--kinds", nargs="*", default=["identical", "different"])
+    options = parser.parse_args()
+    for kind in options.kinds:
+        for size in options.sizes:
+            line = measure(size, options.jobs, options.runs, different=kind == "different")
+            print(line, flush=True)
+
+
+if __name__ == "__main__":
+    main()
