@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from textwrap import shorten
 from typing import Any, NamedTuple
 
 from specpreflight.engines.source.values import Raised
@@ -62,6 +63,9 @@ def _about_architectures(error: Raised) -> bool:
     texts = ("'NoneType' object is not subscriptable", "list index out of range")
     return error.message in texts and error.name in ("TypeError", "IndexError")
 
+
+#: How much of the engine's own text fits into a line of a hundred characters.
+_SHOWN = 60
 
 _KINDS: tuple[_Kind, ...] = (
     _Kind(
@@ -136,7 +140,8 @@ def topic_of(error: Raised) -> tuple[str, str]:
     for kind in _KINDS:
         if kind.matches(error):
             return kind.topic, kind.message
-    return "config.rejected", f"the engine stops on the config: {error.message or error.name}"
+    said = shorten(error.message or error.name, _SHOWN, placeholder=" …")
+    return "config.rejected", f"the engine stops on the config: {said}"
 
 
 def config_event(
