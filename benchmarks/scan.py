@@ -5,8 +5,8 @@
 The loop is `os.scandir` and `json.loads` over the same files; the floor is that of `budgets.py`. A
 scan of 40 families of identical configs may take the floor + 5 x the loop, one of configs that are
 all different the floor + 30 x the loop. CPU times, not wall times, are compared, since the machine
-may be busy; with `--jobs N` the processes' times are added. `again` is a second scan, which takes the
-reports of the first from the cache.
+may be busy; with `--jobs N` the processes' times are added. `again` is a second scan, which takes
+the reports of the first from the cache.
 """
 
 from __future__ import annotations

@@ -91,12 +91,16 @@ def open_store(conditions: Sequence[Conditions]) -> Store | None:
             one.engine.path is not None
             or one.hardware not in (None, Hardware())
             or any(name.upper().startswith("NCCL") for name in names)
-            or any(os.sep in word for word in one.words)
+            or any(_may_be_file(word) for word in one.words)
         ):
             return None
     base = os.environ.get("XDG_CACHE_HOME")
     cache = Path(base) if base else Path.home() / ".cache"
     return Store(cache / "specpreflight" / "scan", conditions)
+
+
+def _may_be_file(word: str) -> bool:
+    return os.sep in word or os.path.lexists(word.rpartition("=")[2])
 
 
 def _digest_of(conditions: Conditions) -> bytes:
