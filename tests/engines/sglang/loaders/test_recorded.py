@@ -1,7 +1,8 @@
 """The restated loaders against what the engine's own loaders did.
 
 `golden/weights/cases.json` holds 529 cases with the verdicts of eleven releases, `mutated.json` 450
-random changes of sound checkpoints with those of four. Each verdict was recorded by running the
+random changes of sound checkpoints with those of four, `crossed.json` drafts under another class's
+name or another algorithm, standalone models, and further random changes. Each verdict was recorded by running the
 release's real `load_weights` on a CPU with tiny tensors. A case is written as the difference to
 the sound checkpoint of its family, a verdict once for all releases that agree.
 """
@@ -87,7 +88,7 @@ def difference(report: LoaderReport, verdict: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("name", ["cases", "mutated"])
+@pytest.mark.parametrize("name", ["cases", "mutated", "crossed"])
 def test_every_recorded_verdict_is_predicted(name: str) -> None:
     wrong, total = {}, 0
     for case, release, verdict in verdicts(name):
@@ -100,7 +101,7 @@ def test_every_recorded_verdict_is_predicted(name: str) -> None:
         if found:
             wrong[f"{case['id']} {release}"] = found
     assert wrong == {}
-    assert total > 1400
+    assert total > 700
 
 
 def test_silent_cuts_and_paddings() -> None:
