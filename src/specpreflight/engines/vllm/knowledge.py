@@ -98,7 +98,7 @@ class Knowledge:
 
     @cached_property
     def quantization_classes(self) -> Mapping[str, Mapping[str, Any]]:
-        """Return, by method, the `files`, `dtypes` and `needs` of its class."""
+        """Return, by method, the `files`, `dtypes`, `capability` and `needs` of its class."""
         return self._topic("quantization")
 
     @cached_property

@@ -62,6 +62,7 @@ class Options:
     memory_mib: int | None = None
     gpu: str | None = None
     gpus: int | None = None
+    capability: int | None = None
     in_process: bool = False
 
 
@@ -118,6 +119,9 @@ def _surroundings(launch: Launch, hardware: Hardware) -> dict[str, Any]:
         "memory_mib": hardware.memory_mib,
         "gpu": hardware.gpu or hardware.profile,
         "gpus": hardware.gpus,
+        "capability": None
+        if hardware.capability is None
+        else hardware.capability[0] * 10 + hardware.capability[1],
         "in_process": getattr(launch.facts.get("command"), "entry", None) == "vllm.LLM",
     }
 

@@ -66,6 +66,12 @@ def _objections(
         yield from _settings_objections(settings, method, facts)
     elif method not in _WITHOUT_SETTINGS and not _has_file(files, facts):
         yield f"Cannot find the config file for {method}"
+    least = facts.get("capability")
+    if least is not None and options.capability is not None and options.capability < least:
+        yield (
+            f"The quantization method {method} is not supported for the current GPU. "
+            f"Minimum capability: {least}. Current capability: {options.capability}."
+        )
     dtype = activation_dtype(options, target)
     supported = [_DTYPES.get(name, name) for name in facts.get("dtypes", ())]
     if dtype is not None and supported and dtype not in supported:
@@ -91,6 +97,15 @@ def _settings_objections(
     if method == "auto_gptq" and _gptq_kind(settings) not in ((4, True), (8, True)):
         bits, symmetric = _gptq_kind(settings)
         yield f"Unsupported quantization config: bits={bits}, sym={symmetric}"
+    bits = settings.get("w_bit", settings.get("bits"))
+    if method in ("awq", "auto_awq") and bits != 4:
+        yield (
+            f"Unsupported num_bits = {bits}. Supported: 4. For 8-bit AWQ, use Marlin backend by "
+            "setting backend='awq:marlin' or backend='marlin'."
+            if method == "auto_awq"
+            else "Currently, only 4-bit weight quantization is supported for AWQ, but got "
+            f"{bits} bits."
+        )
     if method == "fp8":
         scheme = settings.get("activation_scheme")
         if scheme not in _SCHEMES:

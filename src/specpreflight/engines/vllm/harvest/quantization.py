@@ -15,8 +15,8 @@ def read_quantization_classes(tree: SourceTree) -> dict[str, dict[str, Any]]:
     """Return, by method, what its class says of itself.
 
     `files` are the names of config files beside the weights that it looks for, `dtypes` the types
-    of activations that it supports, `needs` the lists of keys of which its config must have one,
-    in the order in which it reads them.
+    of activations that it supports, `capability` the least compute capability (90 is 9.0), `needs`
+    the lists of keys of which its config must have one, in the order in which it reads them.
     """
     registry = tree.at("model_executor/layers/quantization/__init__.py")
     function = None if registry is None else registry.function("get_quantization_config")
@@ -72,6 +72,10 @@ def _facts(tree: SourceTree, dotted: str | None, name: str) -> dict[str, Any]:
             and ast.unparse(node.value) == "torch"
             and node.attr != "dtype"
         ]
+    lowest = _method(tree, module, name, "get_min_capability")
+    match None if lowest is None else lowest.body[-1]:
+        case ast.Return(value=ast.Constant(value=int() as capability)):
+            facts["capability"] = capability
     reader = _method(tree, module, name, "from_config")
     if reader is not None:
         facts["needs"] = list(_needed(reader))
