@@ -1,10 +1,10 @@
 """The restated loaders against what the engine's own loaders did.
 
 `golden/weights/cases.json` holds 529 cases with the verdicts of eleven releases, `mutated.json` 450
-random changes of sound checkpoints with those of four, `crossed.json` drafts under another class's
-name or another algorithm, standalone models, and further random changes. Each verdict was recorded by running the
-release's real `load_weights` on a CPU with tiny tensors. A case is written as the difference to
-the sound checkpoint of its family, a verdict once for all releases that agree.
+random changes of sound checkpoints with those of four, `crossed.json` 254 drafts of five: another
+class's name, another algorithm, standalone models, further random changes. Each verdict was
+recorded by running the release's real `load_weights` on a CPU with tiny tensors. A case is written
+as the difference to the sound checkpoint of its family, a verdict once for all releases that agree.
 """
 
 from __future__ import annotations
