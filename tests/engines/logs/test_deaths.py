@@ -347,3 +347,33 @@ def test_the_rank_that_is_behind() -> None:
     found = read(log)
     assert (found.healthy, found.values["ranks_behind"]) == (None, ["TP2"])
     assert "ranks_behind" not in read(Sglang("0.5.9", 4).start("TKV")).values
+
+
+def test_an_end_that_was_asked_for_is_no_death() -> None:
+    for lines in (
+        ["SIGTERM received. signum=15, frame=None. Draining requests and shutting down...",
+         "SIGQUIT received. signum=None, frame=None. It usually means one child failed."],
+        ["INFO:     Shutting down", SIGQUIT],
+    ):  # fmt: skip
+        log = Sglang("0.5.9").start("RUN").serve(SERVED)
+        for line in lines:
+            log.say(line)
+        log.lines += traceback_lines(["asyncio/x.py:y"], "RuntimeError: Event loop is closed")
+        assert (read(log).cause, read(log).healthy) == (None, True)
+
+
+def test_a_start_that_was_interrupted_decides_nothing() -> None:
+    log = Sglang("0.5.9").start("TW")
+    log.lines += ["^C", *traceback_lines(["sglang/launch_server.py:<module>"], "KeyboardInterrupt")]
+    log.say(SIGQUIT)
+    assert (read(log).cause, read(log).healthy, read(log).stage) == (None, None, "TW")
+
+
+def test_ranks_that_were_ended_before_they_connected() -> None:
+    log = Sglang("0.5.9").start("DIST")
+    log.lines += [INIT.format(0, "START"), INIT.format(1, "START"), INIT.format(0, "COMPLETE")]
+    log.clock.wait(900)
+    log.say(SIGQUIT)
+    found = read(log)
+    assert (found.cause, found.stage) == ("L-NCCL-HANG", "DIST")
+    assert found.values["rank_without_init_complete"] == 1

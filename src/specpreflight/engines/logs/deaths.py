@@ -138,11 +138,23 @@ def _death_of_mark(mark: Mark, launch: LaunchLog) -> Death | None:
 
 
 def _is_survived(mark: Mark, launch: LaunchLog) -> bool:
-    return mark.before.served + 3 <= launch.served or launch.ready_line > mark.number
+    """Whether the launch went on, or the line only tells of an end that was asked for."""
+    if mark.before.served + 3 <= launch.served or launch.ready_line > mark.number:
+        return True
+    ends = [trace.number for trace in launch.tracebacks.traces if _is_interrupted(trace)]
+    if launch.shut_down_line:
+        ends.append(launch.shut_down_line)
+    return mark.cause == UNKNOWN.name and any(end < mark.number for end in ends)
+
+
+def _is_interrupted(trace: Trace) -> bool:
+    return any(final.startswith("KeyboardInterrupt") for final in trace.finals)
 
 
 def _is_death(trace: Trace, launch: LaunchLog) -> bool:
     if trace.ignored or not trace.finals or launch.ready_line > trace.number:
+        return False
+    if 0 < launch.shut_down_line < trace.number and launch.ready:
         return False
     if launch.ready and trace.before.served + 3 <= launch.served:
         return False

@@ -58,6 +58,8 @@ def _with_earlier(last: Diagnosis, earlier: tuple[Diagnosis, ...]) -> Diagnosis:
 
 def _judge_one(launch: LaunchLog) -> Diagnosis:
     death = find_death(launch)
+    if death and isinstance(death.where, Mark) and death.cause.name == UNKNOWN.name:
+        death = None if _never_connected(launch) else death
     length, rate = mean(launch.samples)
     values = _values_of_launch(launch)
     version = _version_of(launch)
@@ -72,7 +74,7 @@ def _judge_one(launch: LaunchLog) -> Diagnosis:
         healthy = False
         seconds = _seconds_to(death.where, launch)
         rule = _refined_rule(cause, death.cause.rule, values, version)
-    elif launch.step == "DIST" and _hangs(launch):
+    elif launch.step == "DIST" and (_hangs(launch) or _never_connected(launch)):
         cause, healthy = "L-NCCL-HANG", False
         if (gap := _silence(launch)) is not None:
             values["silent_seconds"] = gap
@@ -135,6 +137,12 @@ def _seconds_to(where: Trace | Mark, launch: LaunchLog) -> float | None:
     if start is None or end is None:
         start, end = launch.first, where.before.time
     return _seconds(start, end)
+
+
+def _never_connected(launch: LaunchLog) -> bool:
+    """Whether ranks were ended by their parent while they were still connecting."""
+    missing = launch.nccl.started - launch.nccl.completed
+    return launch.step == "DIST" and bool(missing and launch.marks)
 
 
 def _hangs(launch: LaunchLog) -> bool:

@@ -67,7 +67,7 @@ class LaunchLog:
     timed_out_ranks: set[str] = field(default_factory=set)
     assertion: str | None = None
     foreign_lines: int = 0
-    shut_down: bool = False
+    shut_down_line: int = 0
     tracebacks: TraceReader = field(default_factory=TraceReader)
     marks: list[Mark] = field(default_factory=list)
     samples: list[Sample] = field(default_factory=list)

@@ -48,8 +48,8 @@ def read_mark(launch: LaunchLog, line: Line) -> None:
     text = line.text
     if "ssertion `" in text:
         launch.assertion = launch.assertion or text
-    if "hut" in text or "SIGTERM" in text or "signal 15" in text:
-        launch.shut_down = launch.shut_down or bool(_SHUTDOWN.search(text))
+    if not launch.shut_down_line and _SHUTDOWN.search(text):
+        launch.shut_down_line = line.number
     told = _cause_of(launch, line)
     if told is not None and len(launch.marks) < _MOST_MARKS:
         cause, values = told
@@ -67,7 +67,7 @@ def _cause_of(launch: LaunchLog, line: Line) -> tuple[str, dict[str, Any]] | Non
     if "self.soft=True" not in text and (match := _SERVING_WATCHDOG.search(text)):
         return "L-RUN-WATCHDOG", {"watchdog_timeout": float(match[1])}
     killed = _KILLED.search(text) if any(words in text for words in _OF_KILLS) else None
-    if (match := killed) and not launch.shut_down:
+    if (match := killed) and not launch.shut_down_line:
         pid = {"pid": int(match["pid"])} if match["pid"] else {}
         return "L-MEM-KILL", {"exit_code": -9, **pid}
     if line.engine is None and "error: " in text and _ARGPARSE.match(text):
