@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import ClassVar, Final
 
-from specpreflight.engines.sglang.loaders.dense import require_rotary, require_silu
+from specpreflight.engines.sglang.loaders.dense import head_size, require_rotary, require_silu
 from specpreflight.engines.sglang.loaders.draft_config import DraftConfig
 from specpreflight.engines.sglang.loaders.draft_model import (
     DraftModel,
@@ -40,7 +40,8 @@ def attention(
         size("qk_rope_head_dim"),
         size("qk_nope_head_dim"),
     )
-    value, kv_rank, hidden = size("v_head_dim"), size("kv_lora_rank"), size("hidden_size")
+    kv_rank, hidden = size("kv_lora_rank"), size("hidden_size")
+    value = _value_size(layers, config)
     require_rotary(layers.release, rope)
     if config.get("q_lora_rank") is not None:
         rank = size("q_lora_rank")
@@ -55,6 +56,13 @@ def attention(
     yield from layers.norm(f"{prefix}.kv_a_layernorm", kv_rank)
     for name in ("attn_mqa", "attn_mha"):
         yield from layers.attention_scales(f"{prefix}.{name}")
+
+
+def _value_size(layers: Layers, config: DraftConfig) -> int:
+    """Return `v_head_dim`; from 0.5.14 `model_config.py:_derive_model_shapes` fills a gap in it."""
+    if layers.release.since("0.5.14") and config.get("v_head_dim") in (None, 0):
+        return head_size(config, whole(config.need("num_attention_heads"), "heads"))
+    return whole(config.need("v_head_dim"), "`v_head_dim`")
 
 
 class _Halves:
