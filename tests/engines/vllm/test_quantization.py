@@ -13,7 +13,16 @@ GPTQ = {"quant_method": "gptq", "bits": 4, "group_size": 128, "desc_act": False,
 AWQ = {"quant_method": "awq", "bits": 4, "group_size": 128, "zero_point": True}
 MODELOPT = {"quant_method": "modelopt", "quant_algo": "FP8"}
 ROUND = {"quant_method": "auto-round", "bits": 4, "group_size": 128, "sym": True}
-EXPORT = {"quantization": {"quant_algo": "NVFP4"}, "producer": {"name": "modelopt"}}
+EXPORT = {
+    "quantization": {
+        "quant_algo": "NVFP4",
+        "group_size": 16,
+        "kv_cache_quant_algo": None,
+        "exclude_modules": [],
+    },
+    "producer": {"name": "modelopt"},
+}
+BARE_EXPORT = {"quantization": {"quant_algo": "NVFP4"}, "producer": {"name": "modelopt"}}
 
 
 def refusals(
@@ -75,6 +84,14 @@ def test_another_method_is_refused_by_its_written_name(
             {"quant_method": "fp8", "activation_scheme": "dynamic", "weight_block_size": [128]},
             (),
             "The quantization block size of weight must have 2 dimensions, but got 1",
+        ),
+        ("0.31.0", BARE_EXPORT, (), "NVFP4 quantization requires the following fields"),
+        ("0.33.0", {**AWQ, "bits": 8}, (), "Unsupported num_bits = 8. Supported: 4."),
+        (
+            "0.18.1",
+            {"quant_method": "modelopt", "quant_algo": "MXFP8"},
+            (),
+            "The quantization method modelopt_mxfp8 is not supported for the current GPU. Minimum",
         ),
         ("0.33.0", None, ("--quantization", "inc"), "Cannot find the config file for inc"),
     ],
