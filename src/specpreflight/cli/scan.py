@@ -50,10 +50,21 @@ class Extent(NamedTuple):
 @click.option("--jobs", type=click.IntRange(1), metavar="N", help="Processes; one a core.")
 @click.option("--no-cache", is_flag=True, help="Take no report of an earlier scan.")
 @click.option("--ray", metavar="ADDRESS", help="Spread the checks over a Ray cluster.")
-@click.option("--engine", "engines", multiple=True, metavar="NAME[@VERSION|@PATH]")
+@click.option(
+    "--engine",
+    "engines",
+    multiple=True,
+    metavar="NAME[@VERSION|@PATH]",
+    help="Engine and release; sglang at its newest known release if not given.",
+)
 @click.option("--env", "settings", multiple=True, metavar="NAME=VALUE", help="Set a variable.")
 @click.option(
-    "--env-file", "env_files", multiple=True, type=click.Path(path_type=Path), metavar="FILE"
+    "--env-file",
+    "env_files",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Read variables from a file.",
 )
 @click.option("--no-env", is_flag=True, help="Leave the variables of this process out.")
 @click.option("--nccl", metavar="VERSION", help="The NCCL release that will run.")
@@ -66,7 +77,13 @@ class Extent(NamedTuple):
     help="The least severity that exits with 1.",
 )
 @click.option("--format", "form", type=click.Choice(FORMATS), default="text")
-@click.option("--output", "outputs", multiple=True, metavar="FORMAT=FILE")
+@click.option(
+    "--output",
+    "outputs",
+    multiple=True,
+    metavar="FORMAT=FILE",
+    help="Write the report to a file too, in any format but text.",
+)
 @click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto")
 @click.option("-v", "--verbose", is_flag=True, help="Show notes and launches without findings.")
 @click.option("--online", is_flag=True, help="Download the JSON files of Hub ids not cached.")
