@@ -131,6 +131,14 @@ def test_dspark_needs_its_markov_head(tmp_path: Path, rank: int, stopped: bool) 
     assert all(event.stage is Stage.DRAFT_CONFIG for event in said)
 
 
+@pytest.mark.parametrize(("version", "stopped"), [("0.5.22", True), ("0.5.23", False)])
+def test_markov_head_where_specforge_writes_it(tmp_path: Path, version: str, stopped: bool) -> None:
+    nested = {"markov_rank": 32, "markov_head_type": "vanilla", "target_layer_ids": [1, 29]}
+    draft = change(DSPARK, markov_rank=..., markov_head_type=..., dflash_config=nested)
+    found = topics(tmp_path, version, "--speculative-algorithm", "DSPARK", draft=draft)
+    assert ("config.markov-head" in found) is stopped
+
+
 @pytest.mark.parametrize(
     ("version", "keys", "expected"),
     [

@@ -105,12 +105,17 @@ def _markov_head_missing(pair: Pair) -> Iterator[Event]:
 
 
 def _markov_rank(pair: Pair) -> tuple[str, Any]:
-    """Return the rank that wins, and where it stands; 0 where none is stated."""
-    config, nested = pair.draft.config, pair.draft.config.stated("dspark_config")
+    """Return the rank that wins, and where it stands; 0 where none is stated.
+
+    Drafts that keep it in `dflash_config`, as SpecForge writes them, are read from 0.5.23 on.
+    """
+    config = pair.draft.config
     if config.stated("dspark_markov_rank") is not None:
         return "/dspark_markov_rank", config.stated("dspark_markov_rank")
-    if isinstance(nested, Mapping) and "markov_rank" in nested:
-        return "/dspark_config/markov_rank", nested["markov_rank"] or 0
+    for key in ("dspark_config", "dflash_config")[: 2 if pair.since("0.5.23") else 1]:
+        nested = config.stated(key)
+        if isinstance(nested, Mapping) and "markov_rank" in nested:
+            return f"/{key}/markov_rank", nested["markov_rank"] or 0
     for place, found in ((pair.draft.pointer, pair.draft.text), ("", config)):
         if found.has("markov_rank"):
             return f"{place}/markov_rank", found.stated("markov_rank") or 0
