@@ -53,6 +53,19 @@ def test_the_later_of_two_files_wins_and_an_empty_setting_forgets(tmp_path: Path
     assert values(source) == {"NCCL_DEBUG": "1", "B": "1"}
 
 
+def test_a_pattern_names_files_in_their_order(tmp_path: Path) -> None:
+    (tmp_path / "b.env").write_text("NCCL_ALGO=Tree\n")
+    (tmp_path / "a.env").write_text("NCCL_ALGO=Ring\nNCCL_PROTO=LL\n")
+    source = read(tmp_path / "x.service", f"[Service]\nEnvironmentFile={tmp_path}/*.env\n")
+    assert values(source) == {"NCCL_ALGO": "Tree", "NCCL_PROTO": "LL"}
+
+
+def test_what_env_write_makes_of_a_unit_is_read_as_its_drop_in(tmp_path: Path) -> None:
+    path = tmp_path / "llm.service.d" / "nccl.conf"
+    source = read(path, "[Service]\nEnvironment=NCCL_ALGO=Ring\n")
+    assert (source.form, values(source)) == ("systemd", {"NCCL_ALGO": "Ring"})
+
+
 def test_unset_comes_last_and_pass_first(tmp_path: Path) -> None:
     (tmp_path / "x.env").write_text("NCCL_ALGO=Tree\nNCCL_PROTO=LL\n")
     source = read(

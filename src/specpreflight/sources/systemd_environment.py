@@ -16,6 +16,7 @@ from specpreflight.models.command import variable
 from specpreflight.models.launch import Variable
 from specpreflight.sources.env_file import EnvFile, read_env_file
 from specpreflight.sources.processes import Tracer
+from specpreflight.sources.systemd_files import expand_wildcard
 from specpreflight.sources.systemd_syntax import (
     Setting,
     is_variable_name,
@@ -148,16 +149,21 @@ def _read_files(
 ) -> Iterator[tuple[str, Variable]]:
     """Read what EnvironmentFile= names; with a `-` in front a file may be missing."""
     for setting in settings:
-        name = resolve_specifiers(setting.value.removeprefix("-"), unit)
-        text = tracer.files.read(name)
-        if text is None:
-            tracer.missing.append(name)
-            continue
-        for line in read_unit_env_file(text):
-            if line.note:
-                tracer.notes.append(f"{name}:{line.line}: `{line.name}`: {line.note}")
+        stated = resolve_specifiers(setting.value.removeprefix("-"), unit)
+        for name in expand_wildcard(stated):
+            text = tracer.files.read(name)
+            if text is None:
+                tracer.missing.append(name)
             else:
-                yield line.name, variable(line.name, line.value, name, line.line)
+                yield from _assigned(text, name, tracer)
+
+
+def _assigned(text: str, name: str, tracer: Tracer) -> Iterator[tuple[str, Variable]]:
+    for line in read_unit_env_file(text):
+        if line.note:
+            tracer.notes.append(f"{name}:{line.line}: `{line.name}`: {line.note}")
+        else:
+            yield line.name, variable(line.name, line.value, name, line.line)
 
 
 def _where(setting: Setting, unit: str) -> str:

@@ -39,6 +39,14 @@ def find_drop_ins(unit: Path) -> list[Path]:
     return [path for _, path in sorted(found.items()) if path.is_file()]
 
 
+def expand_wildcard(name: str) -> list[str]:
+    """Return the files that an EnvironmentFile= names, sorted; itself where it is no pattern."""
+    path = Path(name)
+    if not path.is_absolute() or not any(mark in name for mark in "*?["):
+        return [name]
+    return sorted(map(str, Path(path.anchor).glob(str(path.relative_to(path.anchor)))))
+
+
 def _folders(name: str) -> Iterator[str]:
     """Yield the folders for a unit's name, for its template, and for its name cut at a dash."""
     yield f"{name}.d"
