@@ -93,6 +93,13 @@ def test_another_method_is_refused_by_its_written_name(
             (),
             "The quantization method modelopt_mxfp8 is not supported for the current GPU. Minimum",
         ),
+        (
+            "0.11.2",
+            None,
+            ("--quantization", "compressed-tensors"),
+            "CompressedTensorsConfig.__init__() missing 5 required positional arguments: 'target_",
+        ),
+        ("0.33.0", None, ("--quantization", "quark"), "QuarkConfig.__init__() missing 1 required"),
         ("0.33.0", None, ("--quantization", "inc"), "Cannot find the config file for inc"),
     ],
 )

@@ -66,6 +66,8 @@ def _objections(
         yield from _settings_objections(settings, method, facts)
     elif method not in _WITHOUT_SETTINGS and not _has_file(files, facts):
         yield f"Cannot find the config file for {method}"
+    elif method not in _WITHOUT_SETTINGS and not facts.get("files") and "arguments" in facts:
+        yield _missing_arguments(facts["class"], facts["arguments"])
     least = facts.get("capability")
     if least is not None and options.capability is not None and options.capability < least:
         yield (
@@ -80,6 +82,15 @@ def _objections(
             f"torch.{dtype} is not supported for quantization method {method}. "
             f"Supported dtypes: [{listed}]"
         )
+
+
+def _missing_arguments(name: str, arguments: list[str]) -> str:
+    """Return what Python says of a call without the arguments that it needs."""
+    shown = [f"'{argument}'" for argument in arguments]
+    comma = "," if len(shown) > 2 else ""
+    listed = shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])}{comma} and {shown[-1]}"
+    plural = "" if len(shown) == 1 else "s"
+    return f"{name}.__init__() missing {len(shown)} required positional argument{plural}: {listed}"
 
 
 def _has_file(files: tuple[str, ...], facts: Mapping[str, Any]) -> bool:

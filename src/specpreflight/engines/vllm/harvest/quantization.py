@@ -16,7 +16,8 @@ def read_quantization_classes(tree: SourceTree) -> dict[str, dict[str, Any]]:
 
     `files` are the names of config files beside the weights that it looks for, `dtypes` the types
     of activations that it supports, `capability` the least compute capability (90 is 9.0), `needs`
-    the lists of keys of which its config must have one, in the order in which it reads them.
+    the lists of keys of which its config must have one, in the order in which it reads them, and
+    `arguments` those without which a `class` cannot be made.
     """
     registry = tree.at("model_executor/layers/quantization/__init__.py")
     function = None if registry is None else registry.function("get_quantization_config")
@@ -76,6 +77,10 @@ def _facts(tree: SourceTree, dotted: str | None, name: str) -> dict[str, Any]:
     match None if lowest is None else lowest.body[-1]:
         case ast.Return(value=ast.Constant(value=int() as capability)):
             facts["capability"] = capability
+    made = _method(tree, module, name, "__init__")
+    if made is not None and len(made.args.args) - 1 > len(made.args.defaults):
+        required = made.args.args[1 : len(made.args.args) - len(made.args.defaults)]
+        facts |= {"class": name, "arguments": [argument.arg for argument in required]}
     reader = _method(tree, module, name, "from_config")
     if reader is not None:
         facts["needs"] = list(_needed(reader))
