@@ -56,7 +56,8 @@ def _from_json(text: str, path: Path) -> Iterator[StatedPair]:
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: not JSON: {str(error).lower()}", hint=_HINT) from None
     for number, entry in enumerate(entries, start=1):
-        named = [entry.get(key) for key in ("target", "draft")] if isinstance(entry, dict) else []
-        if len(named) != 2 or not all(isinstance(name, str) and name for name in named):
+        named = entry if isinstance(entry, dict) else {}
+        target, draft = named.get("target"), named.get("draft")
+        if not (isinstance(target, str) and target and isinstance(draft, str) and draft):
             raise InputError(f"{path}: pair {number} has no target and draft", hint=_HINT)
-        yield StatedPair(named[0], named[1], f"{path}, pair {number}")
+        yield StatedPair(target, draft, f"{path}, pair {number}")
