@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import pickle
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from make_tree import make_tree
 
 from specpreflight.api import identify_engine
 from specpreflight.models.finding import Origin
@@ -77,3 +80,21 @@ def test_what_depends_on_more_than_its_key_is_not_kept() -> None:
         replace(CONDITIONS, engine=replace(CONDITIONS.engine, path="/opt/sglang")),
     ):
         assert open_store([conditions]) is None
+
+
+def test_two_scans_at_once(tmp_path: Path) -> None:
+    make_tree(tmp_path / "tree", 12, 2, different=True)
+    command = (
+        sys.executable, "-c", "from specpreflight.cli import main; main()", "scan", "tree",
+        "--no-env", "--format", "json-lines",
+    )  # fmt: skip
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    both = [
+        subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE)
+        for _ in range(2)
+    ]
+    first, second = (process.communicate()[0] for process in both)
+    assert first == second
+    assert first.count(b"\n") == 10
+    kept = [path.name for path in (tmp_path / "cache").rglob("*") if path.is_file()]
+    assert len(kept) == 10
