@@ -325,6 +325,14 @@ class TestChangedSince:
         edit_config(tree / "target", tie_word_embeddings=True)
         assert self.drafts(run) == [None, "./run/epoch_1", "./run/epoch_2"]
 
+    def test_a_target_is_gone(self, run: Callable[..., Any], tree: Path) -> None:
+        edit_config(tree / "run" / "epoch_1", target_model_name_or_path="../../target")
+        self.git("add", ".")
+        self.git("commit", "--quiet", "--message", "name the target")
+        shutil.rmtree(tree / "target")
+        (tree / "serve.sh").unlink()
+        assert self.drafts(run) == ["./run/epoch_1"]
+
     def test_a_new_draft(self, run: Callable[..., Any], tree: Path) -> None:
         shutil.copytree(tree / "run" / "epoch_1", tree / "run" / "epoch_3")
         assert self.drafts(run) == ["./run/epoch_3"]

@@ -27,12 +27,26 @@ class Changes:
         """Return whether the draft, its target, or what pairs them has changed."""
         if any(side is not None and self._holds(side) for side in subject[:2]):
             return True
+        if subject.unpaired and subject.draft is not None and self._took_target(subject.draft):
+            return True
         pairs_file = (subject.paired_by or "").partition(":")[0]
         return bool(pairs_file) and os.path.realpath(pairs_file) in self.files
 
     def touch_file(self, path: str, folders: Iterable[str]) -> bool:
         """Return whether a launch file, or a checkpoint (by real path) that it names, changed."""
         return os.path.realpath(path) in self.files or not self.folders.isdisjoint(folders)
+
+    def _took_target(self, draft: Side) -> bool:
+        """Return whether a target that the draft names was where something has changed."""
+        if draft.found is None:
+            return False
+        named = [statement.reference for statement in draft.found.profile.statements]
+        places = {os.path.realpath(os.path.join(draft.found.real, name)) for name in named}  # noqa: PTH118
+        names = {name.lower().rpartition("/")[2] for name in named}
+        return any(
+            folder in places or os.path.basename(folder).lower() in names  # noqa: PTH119
+            for folder in self.folders
+        )
 
     def _holds(self, side: Side) -> bool:
         real = os.path.realpath(side.given) if side.found is None else side.found.real
