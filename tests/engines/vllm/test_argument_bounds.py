@@ -79,3 +79,7 @@ def test_the_runners_variable_must_be_a_number(tmp_path: Path, text: str, refuse
 def test_a_length_must_be_positive(tmp_path: Path, length: int):
     draft = {**LLAMA_EAGLE3, "max_position_embeddings": length}
     assert said(tmp_path, "0.29.0", draft=draft)[0].startswith("max_model_len must be a positive")
+
+
+def test_releases_before_0_23_let_such_a_length_through(tmp_path: Path):
+    assert said(tmp_path, "0.22.1", draft={**LLAMA_EAGLE3, "max_position_embeddings": 0}) == []

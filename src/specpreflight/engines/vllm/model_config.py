@@ -337,7 +337,7 @@ def _measure(
         _refuse_length(record, model, wanted, error)
         return
     model.max_model_len = model.length.value
-    if knowledge.since("0.13.0") and model.length.value < 1:
+    if knowledge.since("0.23.0") and model.length.value < 1:
         _refuse_not_positive(record, model)
 
 
