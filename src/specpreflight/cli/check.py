@@ -13,6 +13,7 @@ import click
 from specpreflight.cli import report_error
 from specpreflight.cli.configured import configured, report_idle
 from specpreflight.cli.hosts import load_on_hosts, urls_of
+from specpreflight.cli.launch_options import FAIL_ON, launch_options, report_options
 from specpreflight.cli.remote import reach_hosts
 from specpreflight.errors import InputError
 from specpreflight.models.finding import Severity
@@ -23,11 +24,6 @@ if TYPE_CHECKING:
     from specpreflight.models.launch import EngineVersion, Launch, Variable
     from specpreflight.models.policy import Policy
     from specpreflight.models.report import Report
-
-#: What `--format` takes; all but text are written by `cli/rendering.py`.
-FORMATS = ("text", "json", "json-lines", "sarif", "junit", "github", "gitlab", "markdown", "html")
-
-FAIL_ON = {"error": Severity.ERROR, "warning": Severity.WARNING, "note": Severity.NOTE}
 
 
 class WordsCommand(click.Command):
@@ -88,50 +84,11 @@ class Options(NamedTuple):
 
 @click.command(cls=WordsCommand)
 @click.argument("paths", nargs=-1, metavar="[TARGET [DRAFT]] [-- ENGINE ARGUMENTS | COMMAND]")
-@click.option(
-    "--engine",
-    "engines",
-    multiple=True,
-    metavar="NAME[@VERSION|@PATH]",
-    help="Engine and release; sglang at its newest known release if not given.",
-)
-@click.option(
-    "--env",
-    "settings",
-    multiple=True,
-    metavar="NAME=VALUE",
-    help="Set a variable for the launch, byte for byte.",
-)
-@click.option(
-    "--env-file",
-    "env_files",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    metavar="[docker:|dotenv:]FILE",
-    help="Read variables from a file; as dotenv if not said otherwise.",
-)
-@click.option("--no-env", is_flag=True, help="Leave the variables of this process out.")
-@click.option("--nccl", metavar="VERSION", help="The NCCL release that will run.")
-@click.option("--hardware", metavar="PROFILE|FILE|KEY=VALUE,…", help="What the GPUs are.")
-@click.option(
-    "--fail-on",
-    type=click.Choice([*FAIL_ON, "never"]),
-    default="error",
-    show_default=True,
-    help="The least severity that exits with 1.",
-)
-@click.option("--format", "form", type=click.Choice(FORMATS), default="text")
-@click.option(
-    "--output",
-    "outputs",
-    multiple=True,
-    metavar="FORMAT=FILE",
-    help="Write the report to a file too, in any format but text.",
-)
+@report_options
+@launch_options
 @click.option(
     "--against", metavar="LOCK", help="Say what changed since a launch that `record` wrote down."
 )
-@click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto")
 @click.option("-v", "--verbose", is_flag=True, help="Show notes, skipped rules, resolved values.")
 @click.option("--diff", "action", flag_value="diff", help="Show what --fix would change.")
 @click.option("--fix", "action", flag_value="fix", help="Write the safe edits.")
@@ -154,8 +111,6 @@ class Options(NamedTuple):
     "--host", "hosts", multiple=True, metavar="[USER@]HOST", help="Read all of the launch there."
 )
 @click.option("--pid", type=int, help="Take the variables of a running process.")
-@click.option("--accept-new", is_flag=True, help="Add a host of ssh:// to known_hosts.")
-@click.option("--online", is_flag=True, help="Download the JSON files of Hub ids not cached.")
 @click.pass_context
 @configured
 def check(

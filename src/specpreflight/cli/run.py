@@ -14,14 +14,9 @@ from typing import Any
 
 import click
 
-from specpreflight.cli.check import (
-    FAIL_ON,
-    Options,
-    WordsCommand,
-    report_problems,
-    write_reports,
-)
+from specpreflight.cli.check import Options, WordsCommand, report_problems, write_reports
 from specpreflight.cli.configured import configured, report_idle
+from specpreflight.cli.launch_options import FAIL_ON
 from specpreflight.errors import InputError, UsageError
 from specpreflight.models.finding import Severity
 from specpreflight.models.report import Report

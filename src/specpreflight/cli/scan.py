@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from specpreflight.cli import report_error
-from specpreflight.cli.check import FAIL_ON, FORMATS, Options, WordsCommand, worst_of
+from specpreflight.cli.check import Options, WordsCommand, worst_of
 from specpreflight.cli.configured import configured, idle_lines, unasked_lines
+from specpreflight.cli.launch_options import FAIL_ON, environment_options, report_options
 from specpreflight.cli.scan_options import fix_options
 from specpreflight.errors import InputError
 
@@ -50,41 +51,8 @@ class Extent(NamedTuple):
 @click.option("--jobs", type=click.IntRange(1), metavar="N", help="Processes; one a core.")
 @click.option("--no-cache", is_flag=True, help="Take no report of an earlier scan.")
 @click.option("--ray", metavar="ADDRESS", help="Spread the checks over a Ray cluster.")
-@click.option(
-    "--engine",
-    "engines",
-    multiple=True,
-    metavar="NAME[@VERSION|@PATH]",
-    help="Engine and release; sglang at its newest known release if not given.",
-)
-@click.option("--env", "settings", multiple=True, metavar="NAME=VALUE", help="Set a variable.")
-@click.option(
-    "--env-file",
-    "env_files",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Read variables from a file.",
-)
-@click.option("--no-env", is_flag=True, help="Leave the variables of this process out.")
-@click.option("--nccl", metavar="VERSION", help="The NCCL release that will run.")
-@click.option("--hardware", metavar="PROFILE|FILE|KEY=VALUE,…", help="What the GPUs are.")
-@click.option(
-    "--fail-on",
-    type=click.Choice([*FAIL_ON, "never"]),
-    default="error",
-    show_default=True,
-    help="The least severity that exits with 1.",
-)
-@click.option("--format", "form", type=click.Choice(FORMATS), default="text")
-@click.option(
-    "--output",
-    "outputs",
-    multiple=True,
-    metavar="FORMAT=FILE",
-    help="Write the report to a file too, in any format but text.",
-)
-@click.option("--color", type=click.Choice(["auto", "always", "never"]), default="auto")
+@report_options
+@environment_options
 @click.option("-v", "--verbose", is_flag=True, help="Show notes and launches without findings.")
 @click.option("--online", is_flag=True, help="Download the JSON files of Hub ids not cached.")
 @fix_options
