@@ -59,6 +59,30 @@ def test_a_draft_without_target_is_listed(run: Callable[..., Any], tree: Path) -
     assert "1 draft without a target:\n  run/epoch_1: " in ran.stdout
 
 
+def test_drafts_that_differ_beside_the_config_are_two(run: Callable[..., Any], tree: Path) -> None:
+    for epoch, text in (("epoch_1", '{"eos_token_id": 1}'), ("epoch_2", '{"eos_token_id": 1]')):
+        (tree / "run" / epoch / "generation_config.json").write_text(text)
+    ran = run("scan", "run", "--target", "target", "--no-env", "--format", "json")
+    alone = run("check", "target", "run/epoch_2", "--no-env", "--format", "json")
+    assert ran.data["reports"][1]["findings"] == alone.data["findings"]
+
+
+def test_where_the_model_type_is_missing_the_path_counts(
+    run: Callable[..., Any], tree: Path
+) -> None:
+    for epoch in ("epoch_1", "epoch_2"):
+        config = json.loads((tree / "run" / epoch / "config.json").read_text())
+        del config["model_type"]
+        (tree / "run" / epoch / "config.json").write_text(json.dumps(config))
+    (tree / "run" / "epoch_2").rename(tree / "run" / "llama-head")
+    engine = ("--engine", "sglang@0.5.9", "--no-env", "--format", "json")
+    ran = run("scan", "run", "--target", "target", *engine)
+    assert [one["findings"] for one in ran.data["reports"]] == [
+        run("check", "target", f"run/{name}", *engine).data["findings"]
+        for name in ("epoch_1", "llama-head")
+    ]
+
+
 def test_an_unreadable_config_leaves_the_others(run: Callable[..., Any], tree: Path) -> None:
     (tree / "run" / "epoch_1" / "config.json").write_text('{"model_type": ')
     ran = run("scan", "run", "--target", "target", "--no-env", "--format", "json")

@@ -225,7 +225,7 @@ def _as_text(report: Report, options: Options) -> str:
     from specpreflight.reports.text import Layout, render_text
 
     layout = Layout(min(_columns(), 100), options.verbose, _repeat(options))
-    if not _wants_color(options.color):
+    if not wants_color(options.color):
         return render_text(report, layout)
     from specpreflight.reports.terminal import render_terminal
 
@@ -243,7 +243,7 @@ def _columns() -> int:
         return 80
 
 
-def _wants_color(color: str) -> bool:
+def wants_color(color: str) -> bool:
     """Return whether to colour: `--color`, then NO_COLOR, FORCE_COLOR, then a terminal."""
     if color != "auto":
         return color == "always"

@@ -70,7 +70,7 @@ class _Text:
     """Lines for people, as launches are checked."""
 
     def __init__(self, options: Options) -> None:
-        from specpreflight.cli.check import _wants_color as wants_color
+        from specpreflight.cli.check import wants_color
 
         self._stream = sys.stdout
         self._verbose = options.verbose

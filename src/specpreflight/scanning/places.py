@@ -62,9 +62,11 @@ class Places:
             with os.scandir(directory) as entries:
                 listed = sorted(entries, key=lambda entry: entry.name)
             identity = identify(read_bytes(Path(path), path), listed)
-            return Place(names, os.path.realpath(directory), identity)
         except (InputError, OSError):
             return as_given(given)
+        if identity is None:
+            return as_given(given)
+        return Place(names, os.path.realpath(directory), identity)
 
 
 def as_given(given: str) -> Place:

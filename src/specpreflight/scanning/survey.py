@@ -45,7 +45,8 @@ _CARD_LIMIT: Final = 65_536
 class Surveyed(NamedTuple):
     """A checkpoint that was found.
 
-    `identity` is the digest of all that a check can see of it, `None` where it can't be read.
+    `identity` is the digest of all that a check can see of it, `None` where it can't be read or
+    where the path counts too.
     """
 
     path: str

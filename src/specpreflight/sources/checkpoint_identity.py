@@ -17,19 +17,24 @@ from typing import Any, Final
 
 _DAY: Final = 86_400
 _INDEX: Final = "model.safetensors.index.json"
-_SIDE_FILES: Final = frozenset({_INDEX, "hf_quant_config.json"})
+_SIDE_FILES: Final = frozenset({_INDEX, "hf_quant_config.json", "generation_config.json"})
 _TOKENIZERS: Final = ("tokenizer_config.json", "tokenizer.json", "vocab.json", "tokenizer.model")
 
 #: Bytes of a safetensors header above which the library refuses the file.
 _HEADER_LIMIT: Final = 100_000_000
 
 
-def identify(config: bytes, entries: Sequence[os.DirEntry[str]]) -> bytes:
+def identify(config: bytes, entries: Sequence[os.DirEntry[str]]) -> bytes | None:
     """Return the digest of a checkpoint with these entries, sorted by name.
+
+    It is `None` where the path counts as well: transformers 4 guesses a missing `model_type` from
+    the path's text (`models/auto/configuration_auto.py:AutoConfig.from_pretrained`).
 
     Raises:
         OSError: a file that is part of it cannot be read.
     """
+    if b'"model_type"' not in config:
+        return None
     digest = blake2b(config, digest_size=16)
     times: list[tuple[str, float]] = []
     own_time = 0.0
