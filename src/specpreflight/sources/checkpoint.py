@@ -17,7 +17,6 @@ from specpreflight.documents import (
 )
 from specpreflight.errors import InputError
 from specpreflight.models.checkpoint import Checkpoint, Problem
-from specpreflight.models.command import find_markers
 from specpreflight.models.weights import why_unseen
 from specpreflight.sources.hub_cache import find_snapshot
 from specpreflight.sources.weight_index import weight_facts
@@ -54,6 +53,8 @@ def read_checkpoint(
         return _read(role, given, path.parent, path, given)
     if path.suffix == ".json":
         return _read(role, given, None, path, given)
+    from specpreflight.models.command import find_markers
+
     unknown = find_markers((given,))
     if unknown:
         return _unnamed(role, given, unknown)
