@@ -224,7 +224,7 @@ def write_reports(reports: Sequence[Report], options: Options, *, to_stderr: boo
 def _as_text(report: Report, options: Options) -> str:
     from specpreflight.reports.text import Layout, render_text
 
-    layout = Layout(min(_columns(), 100), options.verbose, _repeat(options))
+    layout = Layout(min(terminal_columns(), 100), options.verbose, _repeat(options))
     if not wants_color(options.color):
         return render_text(report, layout)
     from specpreflight.reports.terminal import render_terminal
@@ -232,7 +232,7 @@ def _as_text(report: Report, options: Options) -> str:
     return render_terminal(report, layout)
 
 
-def _columns() -> int:
+def terminal_columns() -> int:
     """Return the terminal's width: COLUMNS, else what the terminal says, else 80."""
     stated = os.environ.get("COLUMNS", "")
     if stated.isdecimal() and int(stated) > 0:

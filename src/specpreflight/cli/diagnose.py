@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -96,10 +97,13 @@ def show_diagnosis(
     if form == "json":
         text = json.dumps(_data(found, differences, checked), indent=2, default=str) + "\n"
     else:
-        from specpreflight.reports.diagnosis_text import render_diagnosis
+        from specpreflight.cli.check import terminal_columns
+        from specpreflight.reports.diagnosis_text import fit_lines, render_diagnosis
 
         ways_out = remedies(found, target=target, draft=draft)
         text = render_diagnosis(found, ways_out, differences, checked)
+        if (sys.stderr if to_stderr else sys.stdout).isatty():
+            text = fit_lines(text, min(terminal_columns(), 100))
     click.echo(text, nl=False, err=to_stderr)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from math import fsum
-from textwrap import shorten
+from textwrap import fill, shorten
 from typing import Any, Final
 
 from specpreflight.models.diagnosis import Checked, Diagnosis, Difference
@@ -47,6 +47,21 @@ _MEMORY: Final = (
                 ("graph_gib", "{:g} GiB"), ("target_graph_seconds", "{:g} s"))),
     ("left", (("free_gb", "{:g} GB"),)),
 )  # fmt: skip
+
+
+def fit_lines(text: str, width: int) -> str:
+    """Return the text with lines of at most `width` columns, where it has blanks to break at."""
+    return "".join(f"{_fit(line, width)}\n" for line in text.splitlines())
+
+
+def _fit(line: str, width: int) -> str:
+    if len(line) <= width:
+        return line
+    body = line.lstrip()
+    lead = line[: len(line) - len(body)]
+    return fill(
+        body, width, initial_indent=lead, subsequent_indent=f"{lead}  ", break_long_words=False
+    )
 
 
 def render_diagnosis(
