@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
+import os
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -44,13 +45,24 @@ FIELDS = (
 EARLY = (Stage.ARGUMENTS, Stage.TARGET_CONFIG, Stage.DRAFT_CONFIG)
 
 
+@contextlib.contextmanager
+def _inside(folder: Path) -> Iterator[None]:
+    """Work in a folder; Python 3.11 has `contextlib.chdir` for it."""
+    before = Path.cwd()
+    os.chdir(folder)
+    try:
+        yield
+    finally:
+        os.chdir(before)
+
+
 def predict(case: Mapping[str, Any], version: str, root: Path) -> dict[str, Any]:
     """Return stage and resolved values of a case, in the oracle's field names."""
     target = _write(root / (case.get("target_dir") or "target"), case, "target")
     draft = _write(root / (case.get("draft_dir") or "draft"), case, "draft")
     argv = _argv(case, str(target), str(draft))
     environment = {"HF_HUB_OFFLINE": "1", **(case.get("env") or {})}
-    with contextlib.chdir(root):
+    with _inside(root):
         launch = build_launch(
             engine=f"vllm@{version}",
             words=argv,

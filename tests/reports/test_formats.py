@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 import pytest
 from sample_report import SAMPLE
 
-from specpreflight.cli.check import FORMATS
+from specpreflight.cli.launch_options import FORMATS
 from specpreflight.cli.rendering import MACHINE_FORMATS, render
 from specpreflight.reports.github import render_github
 from specpreflight.reports.gitlab import render_gitlab
