@@ -15,19 +15,14 @@ from specpreflight.models.change import Since
 from specpreflight.models.launch import Launch
 from specpreflight.models.lock import Lock
 from specpreflight.models.report import Report
-from specpreflight.sources.lock_file import read_lock
 
 
-def as_recorded(options: Options, path: str) -> Options:
+def as_recorded(options: Options, lock: Lock, path: str) -> Options:
     """Return the options of a check against a lock.
 
     An engine that nothing determines is taken to be the recorded one. Where no launch is given, the
     recorded checkpoints and arguments are read again, with the variables of this shell.
-
-    Raises:
-        InputError: the lock cannot be read.
     """
-    lock = read_lock(path)
     if not options.engines:
         engine = replace(recorded_engine(lock), determined_by=f"as recorded in {path}")
         options = options._replace(assumed=engine)
@@ -40,9 +35,10 @@ def recorded_launch(lock: Lock, options: Options) -> Options:
     return options._replace(paths=tuple(given), words=lock.argv)
 
 
-def with_changes(reports: Sequence[Report], launches: Sequence[Launch], path: str) -> list[Report]:
+def with_changes(
+    reports: Sequence[Report], launches: Sequence[Launch], lock: Lock, path: str
+) -> list[Report]:
     """Return the reports, each with what changed since the recorded launch."""
-    lock = read_lock(path)
     return [
         replace(report, since=_since(lock, launch, path))
         for report, launch in zip(reports, launches, strict=True)

@@ -154,9 +154,11 @@ def run_check(options: Options) -> int:
         for output in options.outputs:
             parse_output(output)
     if options.against is not None:
-        from specpreflight.cli.against import as_recorded
+        from specpreflight.cli.against import as_recorded, with_changes
+        from specpreflight.sources.lock_file import read_lock
 
-        options = as_recorded(options, options.against)
+        lock = read_lock(options.against)
+        options = as_recorded(options, lock, options.against)
     launches, lost = load_on_hosts(options)
     if report_problems(launches):
         lost = InputError.exit_code
@@ -170,9 +172,7 @@ def run_check(options: Options) -> int:
         return worst_of(lost, fix_launches(launches, options))
     reports = [check_launch(launch, policy=options.policy) for launch in launches]
     if options.against is not None:
-        from specpreflight.cli.against import with_changes
-
-        reports = with_changes(reports, launches, options.against)
+        reports = with_changes(reports, launches, lock, options.against)
     write_reports(reports, options)
     report_idle(reports, options.policy)
     return worst_of(lost, exit_code(reports, options))

@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Protocol
 import click
 
 from specpreflight.errors import InputError
-from specpreflight.models.report import FORMAT_VERSION, Report, Summary
+from specpreflight.models.report import FORMAT_VERSION, Report
 
 if TYPE_CHECKING:
     from specpreflight.cli.check import Options
@@ -137,9 +137,8 @@ class _Json:
         self._first = False
 
     def end(self, tally: Tally, unreadable: Sequence[Unreadable]) -> None:
-        counts = asdict(tally)
         ending = {
-            "summary": {name: counts[name] for name in Summary.__slots__},
+            "summary": asdict(tally.summary),
             "unpaired": [{"draft": path, "reason": reason} for path, reason in tally.unpaired],
             "unreadable": [one._asdict() for one in unreadable],
         }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from specpreflight.models.finding import (
@@ -68,6 +68,12 @@ class Summary:
     ignored: int = 0
     skipped: int = 0
     fixable: int = 0
+
+    def __add__(self, other: Summary) -> Summary:
+        """Return the counts of both."""
+        return Summary(
+            *(getattr(self, one.name) + getattr(other, one.name) for one in fields(Summary))
+        )
 
 
 @dataclass(frozen=True, slots=True)

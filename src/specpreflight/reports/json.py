@@ -9,7 +9,7 @@ from enum import Enum
 from math import isfinite
 from typing import Any
 
-from specpreflight.models.report import FORMAT_VERSION, Report
+from specpreflight.models.report import FORMAT_VERSION, Report, Summary
 
 #: `Report`'s keys in the order of the contract.
 _ORDER = (
@@ -35,15 +35,11 @@ def render_json_lines(reports: Sequence[Report]) -> str:
 
 def render_many(reports: Sequence[Report]) -> str:
     """Return several launches or engines of one call as one JSON text."""
-    summaries = [report.summary for report in reports]
-    total = {
-        field.name: sum(getattr(summary, field.name) for summary in summaries)
-        for field in fields(summaries[0])
-    }
+    total = sum((report.summary for report in reports), Summary())
     data = {
         "format_version": FORMAT_VERSION,
         "reports": [report_data(report) for report in reports],
-        "summary": total,
+        "summary": plain_data(total),
     }
     return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from specpreflight.models.finding import Finding, Severity
-from specpreflight.models.report import Report
+from specpreflight.models.report import Report, Summary
 from specpreflight.reports.text import Line, Piece
 
 #: Drafts without a target that are listed by name where nobody asked for all.
@@ -19,25 +19,14 @@ class Tally:
 
     launches: int = 0
     failing: int = 0
-    errors: int = 0
-    warnings: int = 0
-    notes: int = 0
-    ignored: int = 0
-    skipped: int = 0
-    fixable: int = 0
+    summary: Summary = field(default_factory=Summary)
     unpaired: list[tuple[str, str]] = field(default_factory=list)
 
     def add(self, report: Report) -> None:
         """Count a report's findings."""
-        summary = report.summary
         self.launches += 1
-        self.failing += summary.errors > 0
-        self.errors += summary.errors
-        self.warnings += summary.warnings
-        self.notes += summary.notes
-        self.ignored += summary.ignored
-        self.skipped += summary.skipped
-        self.fixable += summary.fixable
+        self.failing += report.summary.errors > 0
+        self.summary += report.summary
 
 
 def lay_out_launch(report: Report, *, verbose: bool = False) -> Iterator[Line]:
@@ -78,18 +67,19 @@ def lay_out_totals(tally: Tally, *, verbose: bool = False) -> Iterator[Line]:
         yield (Piece(f"  {path}: ", "place"), Piece(reason))
     if len(listed) < len(tally.unpaired):
         yield (Piece(f"  and {len(tally.unpaired) - len(listed)} more (-v)", "dim"),)
+    summary = tally.summary
     counts = [
         _count(tally.launches, "launch", "es"),
         f"{tally.failing} with errors",
-        _count(tally.errors, "error"),
-        _count(tally.warnings, "warning"),
+        _count(summary.errors, "error"),
+        _count(summary.warnings, "warning"),
     ]
-    if tally.notes:
-        counts.append(_count(tally.notes, "note") + ("" if verbose else " (-v)"))
-    if tally.ignored:
-        counts.append(f"{tally.ignored} ignored")
-    if tally.fixable:
-        counts.append(f"{tally.fixable} fixable")
+    if summary.notes:
+        counts.append(_count(summary.notes, "note") + ("" if verbose else " (-v)"))
+    if summary.ignored:
+        counts.append(f"{summary.ignored} ignored")
+    if summary.fixable:
+        counts.append(f"{summary.fixable} fixable")
     yield (Piece(", ".join(counts) + ".", "strong"),)
 
 

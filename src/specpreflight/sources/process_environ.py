@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -26,9 +27,20 @@ def read_process_environ(pid: int, proc: Path = _PROC) -> dict[str, Variable]:
     if pid < 1:
         raise UsageError(f"--pid {pid}: not the number of a process")
     path = proc / str(pid) / "environ"
+    with process_errors(pid), path.open("rb") as stream:
+        data = stream.read(LARGEST)
+    return dict(_variables(data, str(path)))
+
+
+@contextmanager
+def process_errors(pid: int) -> Iterator[None]:
+    """Say of what fails below `/proc/PID` what it means for the process.
+
+    Raises:
+        InputError: there is no such process, or it belongs to another user.
+    """
     try:
-        with path.open("rb") as stream:
-            data = stream.read(LARGEST)
+        yield
     except (FileNotFoundError, ProcessLookupError):
         raise InputError(
             f"--pid {pid}: no such process", hint="it ended, or runs on another machine"
@@ -38,10 +50,7 @@ def read_process_environ(pid: int, proc: Path = _PROC) -> dict[str, Variable]:
             f"--pid {pid}: the process belongs to another user", hint="run with sudo"
         ) from None
     except OSError as error:
-        if error.errno == errno.ESRCH:
-            raise InputError(f"--pid {pid}: the process has just ended") from None
         raise InputError(f"--pid {pid}: {(error.strerror or str(error)).lower()}") from None
-    return dict(_variables(data, str(path)))
 
 
 def _variables(data: bytes, path: str) -> list[tuple[str, Variable]]:

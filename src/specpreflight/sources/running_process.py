@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from specpreflight.errors import InputError
+from specpreflight.sources.process_environ import process_errors
 
 _PROC: Final = Path("/proc")
 
@@ -30,17 +31,9 @@ def read_running_process(pid: int, proc: Path = _PROC) -> RunningProcess:
         InputError: there is none, it belongs to another user, or it has no command line.
     """
     folder = proc / str(pid)
-    try:
+    with process_errors(pid):
         data = (folder / "cmdline").read_bytes()
         directory = (folder / "cwd").resolve(strict=True)
-    except (FileNotFoundError, ProcessLookupError):
-        raise InputError(
-            f"--pid {pid}: no such process", hint="it ended, or runs on another machine"
-        ) from None
-    except PermissionError:
-        raise InputError(
-            f"--pid {pid}: the process belongs to another user", hint="run with sudo"
-        ) from None
     words = tuple(
         word.decode("utf-8", "surrogateescape") for word in data.rstrip(b"\0").split(b"\0")
     )
