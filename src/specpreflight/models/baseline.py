@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from specpreflight.models.finding import Finding, Severity
+from specpreflight.models.frozen import dataclass
 from specpreflight.models.paths import checkpoint_from, path_from
 from specpreflight.models.report import Inputs, Report
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Literal
+
+from specpreflight.models.frozen import dataclass
 
 #: Where a change is, in the order in which reports list them. `config`, `tensors` and `files` are
 #: of checkpoints without a launch, `log` is what two logs tell, the rest of two releases as well.

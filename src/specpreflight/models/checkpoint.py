@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from specpreflight.documents import Document
 from specpreflight.models.finding import Origin, Value
+from specpreflight.models.frozen import dataclass
 
 #: Where multimodal configs keep their language model.
 TEXT_POINTERS = (
@@ -31,7 +32,7 @@ class Problem(NamedTuple):
     hint: str | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Checkpoint:
     """A target or a draft, as read.
 

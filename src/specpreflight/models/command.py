@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from specpreflight.models.finding import Origin
+from specpreflight.models.frozen import dataclass
 from specpreflight.models.launch import Variable
 
 #: Prefixes with which a container runtime takes a variable of the host into the container.

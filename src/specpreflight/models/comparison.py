@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from specpreflight.models.change import Change, Consequence, Part
+from specpreflight.models.frozen import dataclass
 from specpreflight.models.report import Verdict
 
 FORMAT_VERSION = "1"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from specpreflight.models.finding import Finding, Origin
+from specpreflight.models.frozen import dataclass
 from specpreflight.models.nccl import EngineSetting, NcclReading
 from specpreflight.models.reach import Reach
 

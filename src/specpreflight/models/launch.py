@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from specpreflight.models.checkpoint import Checkpoint
 from specpreflight.models.finding import Origin
+from specpreflight.models.frozen import dataclass
 from specpreflight.models.topology import Topology
 
 
@@ -56,7 +57,7 @@ class Hardware:
     hcas: tuple[str, ...] | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Launch:
     """A launch, before the engine has made anything of it.
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from specpreflight.models.frozen import dataclass
 from specpreflight.models.report import Report
 
 FORMAT_VERSION = "1"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Literal
 
 from specpreflight.models.finding import Confidence, Origin, Value
+from specpreflight.models.frozen import dataclass
 
 if TYPE_CHECKING:
     from specpreflight.models.launch import Launch
@@ -20,7 +22,7 @@ Effect = Literal["used", "default", "ignored", "fatal", "changed-by-engine", "un
 Agreement = Literal["all", "node", "no", "unknown"]
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclasses.dataclass(frozen=True, slots=True, order=True)
 class Release:
     """An NCCL release; orders like NCCL's own numbering."""
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from specpreflight.models.frozen import dataclass
 from specpreflight.models.report import Report
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from specpreflight.models.baseline import Baseline
 from specpreflight.models.finding import Finding, Ignored, Severity, files_of
+from specpreflight.models.frozen import dataclass
 from specpreflight.models.paths import checkpoint_from, matches_glob, path_from
 
 if TYPE_CHECKING:

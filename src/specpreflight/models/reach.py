@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final, Literal
+
+from specpreflight.models.frozen import dataclass
 
 #: Whether a variable is there: certainly, certainly not, or it depends on what `why` says.
 Answer = Literal["yes", "no", "depends"]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
+
+from specpreflight.models.frozen import dataclass
 
 #: Path types from nearest to farthest; NVLink (`NV18`) and XGMI come before all of them.
 DISTANCE: Final = ("PIX", "PXB", "PHB", "NODE", "SYS")

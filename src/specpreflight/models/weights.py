@@ -10,13 +10,14 @@ A checkpoint carries its weights as a fact that is read only when asked for:
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import prod
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, cast
 
 from specpreflight.models.checkpoint import Checkpoint
 from specpreflight.models.finding import Origin, Value
+from specpreflight.models.frozen import dataclass
 from specpreflight.models.resolved import Resolved
 
 #: Bits of one element, by the dtype names of the safetensors format.
@@ -91,7 +92,7 @@ class WeightProblem(NamedTuple):
 WeightFormat = Literal["safetensors", "pickle", "gguf", "none"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class WeightTable:
     """The tensors of a checkpoint as its headers list them.
 
