@@ -117,7 +117,7 @@ def refuse_byte_order_mark(document: Document) -> None:
         )
 
 
-def read_bytes(path: Path, name: str, *, limit: int = SIZE_LIMIT) -> bytes:
+def read_bytes(path: str | Path, name: str, *, limit: int = SIZE_LIMIT) -> bytes:
     """Return the bytes of a regular file of at most `limit` bytes; never block.
 
     Raises:
@@ -128,14 +128,14 @@ def read_bytes(path: Path, name: str, *, limit: int = SIZE_LIMIT) -> bytes:
     except ValueError:
         raise InputError(f"{name}: the name holds a null character", hint="check it") from None
     except (FileNotFoundError, NotADirectoryError):
-        raise _missing(path, name) from None
+        raise _missing(Path(path), name) from None
     except OSError as error:
         raise _unreadable(name, error) from None
     try:
         status = os.fstat(descriptor)
         if not stat.S_ISREG(status.st_mode):
             raise InputError(f"{name}: {_file_kind(status.st_mode)}", hint=_FILE_KIND_HINT)
-        if path.suffix in WEIGHT_SUFFIXES:
+        if os.fspath(path).endswith(WEIGHT_SUFFIXES):
             raise InputError(
                 f"{name}: is a weights file, expected a checkpoint's directory or its config.json",
                 hint="give the directory that holds it",

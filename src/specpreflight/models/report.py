@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from specpreflight.models.finding import (
@@ -72,7 +72,12 @@ class Summary:
     def __add__(self, other: Summary) -> Summary:
         """Return the counts of both."""
         return Summary(
-            *(getattr(self, one.name) + getattr(other, one.name) for one in fields(Summary))
+            self.errors + other.errors,
+            self.warnings + other.warnings,
+            self.notes + other.notes,
+            self.ignored + other.ignored,
+            self.skipped + other.skipped,
+            self.fixable + other.fixable,
         )
 
 

@@ -61,7 +61,7 @@ class Places:
         try:
             with os.scandir(directory) as entries:
                 listed = sorted(entries, key=lambda entry: entry.name)
-            identity = identify(read_bytes(Path(path), path), listed)
+            identity = identify(read_bytes(path, path), listed)
         except (InputError, OSError):
             return as_given(given)
         if identity is None:

@@ -5,12 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Collection, Iterator, Sequence
 from fnmatch import fnmatch
-from typing import NamedTuple
+from functools import lru_cache
+from typing import Final, NamedTuple
 
 from specpreflight.models.pairing import Pairing, Targets, Unpaired
 from specpreflight.scanning.survey import Survey, Surveyed
 from specpreflight.sources.hub_cache import find_snapshot
 from specpreflight.sources.pairs_file import StatedPair
+
+#: Answers that are kept at hand, of each kind: how facts compare, where named targets are.
+_REMEMBERED: Final = 4096
 
 
 class Side(NamedTuple):
@@ -52,27 +56,28 @@ def subjects(
         pairs: those of a pairs file.
         launched: real paths of checkpoints that a launch file names; its launch checks them.
     """
-    targets = found.targets()
-    used = set(launched)
+    pairing = _Pairing(found.targets(), target)
     given = _PairsGiven(pairs)
+    used = set(launched)
+    real_path = lru_cache(_REMEMBERED)(os.path.realpath)
     if target is not None:
-        used.add(os.path.realpath(target))
+        used.add(real_path(target))
     for checkpoint in found:
-        stated = given.of(checkpoint)
+        stated = given.of(checkpoint) if pairs else ()
         for pair in stated:
-            used.update((os.path.realpath(pair.target), checkpoint.real))
+            used.update((real_path(pair.target), checkpoint.real))
             yield Subject(Side(pair.target), Side(checkpoint.path, checkpoint), pair.by)
         if stated or checkpoint.profile.kind == "target" or checkpoint.real in used:
             continue
-        subject = _pair(checkpoint, targets, target)
+        subject = pairing.of(checkpoint)
         if subject.target is not None:
-            used.add(os.path.realpath(subject.target.given))
+            used.add(real_path(subject.target.given))
         yield subject
     for pair in given.unmatched():
-        used.add(os.path.realpath(pair.target))
+        used.add(real_path(pair.target))
         yield Subject(Side(pair.target), Side(pair.draft), pair.by)
-    for checkpoint in found:
-        if checkpoint.profile.kind == "target" and checkpoint.real not in used:
+    for checkpoint in found.servable():
+        if checkpoint.real not in used:
             yield Subject(Side(checkpoint.path, checkpoint), None)
 
 
@@ -102,37 +107,54 @@ class _PairsGiven:
                 yield from pairs
 
 
-def _pair(checkpoint: Surveyed, targets: Targets, target: str | None) -> Subject:
-    draft = Side(checkpoint.path, checkpoint)
-    if target is not None:
-        return Subject(Side(target), draft, "--target")
-    if checkpoint.profile.kind == "unknown":
-        return Subject(None, draft, unpaired="its config.json cannot be read")
-    answer = _stated(checkpoint, targets) or targets.alike(checkpoint.profile)
-    if isinstance(answer, Unpaired):
-        return Subject(None, draft, unpaired=answer.reason)
-    return Subject(Side(answer.target), draft, answer.by, answer.inferred)
+class _Pairing:
+    """Finds the target of each draft that no pairs file names.
+
+    Args:
+        targets: those of the tree.
+        target: the one that an option gives to all.
+    """
+
+    def __init__(self, targets: Targets, target: str | None) -> None:
+        self._targets = targets
+        self._given = None if target is None else Side(target)
+        self._alike = lru_cache(_REMEMBERED)(targets.alike)
+        self._locate_from_here = lru_cache(_REMEMBERED)(self._locate_anywhere)
+
+    def of(self, checkpoint: Surveyed) -> Subject:
+        """Return the draft with its target, or why it has none."""
+        draft = Side(checkpoint.path, checkpoint)
+        if self._given is not None:
+            return Subject(self._given, draft, "--target")
+        if checkpoint.profile.kind == "unknown":
+            return Subject(None, draft, unpaired="its config.json cannot be read")
+        answer = self._stated(checkpoint) or self._alike(checkpoint.profile)
+        if isinstance(answer, Unpaired):
+            return Subject(None, draft, unpaired=answer.reason)
+        return Subject(Side(answer.target), draft, answer.by, answer.inferred)
+
+    def _stated(self, checkpoint: Surveyed) -> Pairing | Unpaired | None:
+        """Return the target that the draft's own files name; `None` where they name none."""
+        statements = checkpoint.profile.statements
+        for reference, by in statements:
+            path = _directory(os.path.join(checkpoint.path, reference))  # noqa: PTH118
+            path = path or self._locate_from_here(reference)
+            if path is not None:
+                return Pairing(path, by)
+        if statements:
+            named = statements[0].reference
+            return Unpaired(f"{statements[0].by} names {named}, which is not here")
+        return None
+
+    def _locate_anywhere(self, reference: str) -> str | None:
+        """Return where a target is that is named: a path, one of the tree, or in the Hub cache."""
+        found = _directory(reference) or self._targets.named(reference)
+        if found is None and reference.count("/") == 1 and not reference.startswith((".", "/")):
+            snapshot = find_snapshot(reference, "main")
+            return None if snapshot is None else reference
+        return found
 
 
-def _stated(checkpoint: Surveyed, targets: Targets) -> Pairing | Unpaired | None:
-    """Return the target that the draft's own files name; `None` where they name none."""
-    statements = checkpoint.profile.statements
-    for statement in statements:
-        path = _locate(statement.reference, checkpoint.path, targets)
-        if path is not None:
-            return Pairing(path, statement.by)
-    if statements:
-        return Unpaired(f"{statements[0].by} names {statements[0].reference}, which is not here")
-    return None
-
-
-def _locate(reference: str, base: str, targets: Targets) -> str | None:
-    """Return where a named target is: a path, a directory of the tree, or the Hub cache."""
-    for place in (os.path.join(base, reference), reference):  # noqa: PTH118
-        if os.path.isfile(os.path.join(place, "config.json")):  # noqa: PTH113, PTH118
-            return os.path.normpath(place)
-    found = targets.named(reference)
-    if found is None and reference.count("/") == 1 and not reference.startswith((".", "/")):
-        snapshot = find_snapshot(reference, "main")
-        return None if snapshot is None else reference
-    return found
+def _directory(place: str) -> str | None:
+    """Return the checkpoint's directory at a place, `None` where there is none."""
+    return os.path.normpath(place) if os.path.isfile(f"{place}/config.json") else None  # noqa: PTH113

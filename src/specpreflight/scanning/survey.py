@@ -1,7 +1,7 @@
 """The first pass over a tree: what is there, before anything is paired or checked.
 
-What is found goes to a temporary file, a row a checkpoint, so that a tree of any size takes the
-memory of its different configs and no more.
+What is found goes to a temporary file, some hundred checkpoints at once, so that a tree of any
+size takes the memory of its different configs and no more.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from pathlib import Path
 from typing import IO, Final, NamedTuple
 
 from specpreflight.documents import Document, parse_document
@@ -35,6 +34,9 @@ _MODEL_FILES: Final = (".safetensors", ".bin", ".gguf", ".index.json", "generati
 #: Profiles of configs that are remembered; more different ones are looked at again.
 _REMEMBERED: Final = 4096
 
+#: Checkpoints that are written at once.
+_CHUNK: Final = 512
+
 #: By the digest of a config.json, and whether a model's files are beside it.
 _Profiles = dict[tuple[bytes, bool], Profile | None]
 
@@ -56,41 +58,71 @@ class Surveyed(NamedTuple):
 
 
 @dataclass
+class _Rows:
+    """Checkpoints in a temporary file, `_CHUNK` at a time."""
+
+    _file: IO[bytes] = field(default_factory=tempfile.TemporaryFile)
+    _latest: list[Surveyed] = field(default_factory=list)
+    _chunks: int = 0
+
+    def add(self, checkpoint: Surveyed) -> None:
+        self._latest.append(checkpoint)
+        if len(self._latest) == _CHUNK:
+            pickle.dump(self._latest, self._file, pickle.HIGHEST_PROTOCOL)
+            self._chunks += 1
+            self._latest = []
+
+    def __iter__(self) -> Iterator[Surveyed]:
+        at = 0
+        for _ in range(self._chunks):
+            self._file.seek(at)
+            chunk = pickle.load(self._file)
+            at = self._file.tell()
+            yield from chunk
+        yield from self._latest
+
+    def close(self) -> None:
+        self._file.close()
+
+
+@dataclass
 class Survey:
     """What a tree holds: iterate to get its checkpoints, as often as needed, and close it."""
 
     launch_files: list[str] = field(default_factory=list)
     unreadable: list[Unreadable] = field(default_factory=list)
     checkpoints: int = 0
-    wanted: set[str] = field(default_factory=set)
-    _rows: IO[bytes] = field(default_factory=tempfile.TemporaryFile)
+    _wanted: set[str] = field(default_factory=set)
+    _rows: _Rows = field(default_factory=_Rows)
+    _servable: _Rows = field(default_factory=_Rows)
 
     def add(self, checkpoint: Surveyed) -> None:
         """Add a checkpoint."""
         self.checkpoints += 1
-        self.wanted.update(one.reference for one in checkpoint.profile.statements)
-        path, real, identity, profile = checkpoint
-        row = (path, real, identity, (*profile[:-1], tuple(map(tuple, profile.statements))))
-        pickle.dump(row, self._rows, pickle.HIGHEST_PROTOCOL)
+        self._rows.add(checkpoint)
+        if checkpoint.profile.kind == "target":
+            self._servable.add(checkpoint)
+        for statement in checkpoint.profile.statements:
+            self._wanted.add(statement.reference)
 
     def __iter__(self) -> Iterator[Surveyed]:
         """Yield the checkpoints in the order of the tree."""
-        self._rows.seek(0)
-        for _ in range(self.checkpoints):
-            path, real, identity, (*facts, statements) = pickle.load(self._rows)
-            stated = tuple(Statement(*one) for one in statements)
-            yield Surveyed(path, real, identity, Profile._make((*facts, stated)))
+        return iter(self._rows)
+
+    def servable(self) -> Iterator[Surveyed]:
+        """Yield the checkpoints that are no drafts by themselves, in the order of the tree."""
+        return iter(self._servable)
 
     def close(self) -> None:
-        """Give the temporary file back."""
+        """Give the temporary files back."""
         self._rows.close()
+        self._servable.close()
 
     def targets(self) -> Targets:
         """Return what drafts can be paired with."""
-        targets = Targets(self.wanted)
-        for checkpoint in self:
-            if checkpoint.profile.kind == "target":
-                targets.add(checkpoint.path, checkpoint.profile)
+        targets = Targets(self._wanted)
+        for checkpoint in self._servable:
+            targets.add(checkpoint.path, checkpoint.profile)
         return targets
 
 
@@ -112,11 +144,12 @@ def _look(found: FoundCheckpoint, profiles: _Profiles) -> Surveyed | None:
     """Return a model's checkpoint, `None` for another program's config.json."""
     path = f"{found.path}/config.json"
     try:
-        data = read_bytes(Path(path), path)
+        data = read_bytes(path, path)
         identity = identify(data, found.entries)
     except (InputError, OSError):
         return Surveyed(found.path, found.real, None, Profile("unknown"))
-    beside_weights = any(entry.name.endswith(_MODEL_FILES) for entry in found.entries)
+    names = [entry.name for entry in found.entries]
+    beside_weights = len(names) > 1 and any(name.endswith(_MODEL_FILES) for name in names)
     key = blake2b(data, digest_size=16).digest(), beside_weights
     if key not in profiles:
         if len(profiles) >= _REMEMBERED:
@@ -125,7 +158,7 @@ def _look(found: FoundCheckpoint, profiles: _Profiles) -> Surveyed | None:
     profile = profiles[key]
     if profile is None:
         return None
-    if profile.kind != "target" and any(entry.name == "README.md" for entry in found.entries):
+    if profile.kind != "target" and "README.md" in names:
         statements = (*profile.statements, *_card_statements(found.path))
         profile = profile._replace(statements=statements)
     return Surveyed(found.path, found.real, identity, profile)

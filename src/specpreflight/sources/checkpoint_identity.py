@@ -48,11 +48,11 @@ def identify(config: bytes, entries: Sequence[os.DirEntry[str]]) -> bytes | None
         _feed(digest, name, found.st_mode, found.st_uid, found.st_gid)
         if entry.is_symlink():
             _feed(digest, os.path.realpath(entry.path))
-        if stat.S_ISDIR(found.st_mode):
-            _feed(digest, *_names_in(entry.path))
-            continue
         if name == "config.json":
             own_time = found.st_mtime
+            continue
+        if stat.S_ISDIR(found.st_mode):
+            _feed(digest, *_names_in(entry.path))
             continue
         _feed(digest, found.st_size)
         times.append((name, found.st_mtime))
@@ -60,7 +60,8 @@ def identify(config: bytes, entries: Sequence[os.DirEntry[str]]) -> bytes | None
             digest.update(_read_header(entry.path))
         elif name in _SIDE_FILES:
             digest.update(Path(entry.path).read_bytes())
-    _feed(digest, *(int(max(time - own_time, 0) // _DAY) for _, time in times))
+    if times:
+        _feed(digest, *(int(max(time - own_time, 0) // _DAY) for _, time in times))
     return digest.digest()
 
 

@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Final, NamedTuple
 
 #: Directories that hold no checkpoints of the user's, beside all hidden ones; `blobs` and `refs`
@@ -21,6 +22,8 @@ _OPTIMIZER = re.compile(r"optim(izer)?(s|[-_.]?states?(\..+)?|_\d+)?$")
 LAUNCH_SUFFIXES: Final = (
     ".sh", ".bash", ".sbatch", ".slurm", ".yaml", ".yml", ".service", ".container", ".bat", ".cmd",
 )  # fmt: skip
+
+_name_of = attrgetter("name")
 
 #: Bytes above which no launch file is expected.
 _LAUNCH_LIMIT: Final = 1_000_000
@@ -187,7 +190,3 @@ def _mentions_engine(entry: os.DirEntry[str]) -> bool:
             return _ENGINE.search(file.read()) is not None
     except OSError:
         return True
-
-
-def _name_of(entry: os.DirEntry[str]) -> str:
-    return entry.name
