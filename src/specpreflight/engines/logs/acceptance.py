@@ -13,8 +13,9 @@ from collections.abc import Sequence
 from math import fsum
 from typing import Final, NamedTuple
 
-#: Every line is read up to so many; beyond, a few of each block.
-MOST_SAMPLES: Final = 20_000
+#: Every line is read up to so many; beyond, one of so many bytes.
+_MOST_SAMPLES: Final = 20_000
+_BYTES_A_SAMPLE: Final = 1 << 16
 #: A length falls when what is accepted in the last quarter is less than this share of the first.
 _FALLEN: Final = 0.6
 
@@ -47,9 +48,16 @@ class Speed(NamedTuple):
     running: int | None
 
 
+def samples_of(block: bytes, known: int) -> int:
+    """Return how many lines of a block are to be read where `known` were before."""
+    return max(_MOST_SAMPLES - known, len(block) // _BYTES_A_SAMPLE)
+
+
 def read_samples(block: bytes, most: int) -> list[Sample]:
     """Return the first `most` lines that tell an acceptance length."""
     found: list[Sample] = []
+    if not most:
+        return found
     if b"accept len: " in block:
         for match in _SGLANG.finditer(block):
             found.append(Sample(float(match[1]), float(match[2]) if match[2] else None, 1))
@@ -73,6 +81,8 @@ def read_samples(block: bytes, most: int) -> list[Sample]:
 def read_speeds(block: bytes, most: int) -> list[Speed]:
     """Return the first `most` lines that tell a throughput while requests are running."""
     found: list[Speed] = []
+    if not most:
+        return found
     pattern = _VLLM_SPEED if b"Avg generation throughput: " in block else _SGLANG_PLAIN
     for match in pattern.finditer(block):
         if pattern is _VLLM_SPEED:

@@ -51,8 +51,10 @@ def read_mark(launch: LaunchLog, line: Line) -> None:
     if not launch.shut_down_line and _SHUTDOWN.search(text):
         launch.shut_down_line = line.number
     told = _cause_of(launch, line)
-    if told is not None and len(launch.marks) < _MOST_MARKS:
+    if told is not None:
         cause, values = told
+        if len(launch.marks) == _MOST_MARKS:
+            del launch.marks[_MOST_MARKS // 2]
         launch.marks.append(
             Mark(cause, text, line.number, line.time, line.outer, launch.now, values)
         )

@@ -9,14 +9,22 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from specpreflight.engines.logs.acceptance import MOST_SAMPLES, read_samples, read_speeds
+from specpreflight.engines.logs.acceptance import read_samples, read_speeds, samples_of
 from specpreflight.engines.logs.arguments import read_arguments
 from specpreflight.engines.logs.launch_log import LaunchLog
 from specpreflight.engines.logs.lines import Line, Unwrap, read_line
 from specpreflight.engines.logs.marks import read_mark
 from specpreflight.engines.logs.nccl_lines import read_nccl, says_nothing
+from specpreflight.engines.logs.request_tracebacks import HEADER, RequestTracebacks
 from specpreflight.engines.logs.steps import read_step
-from specpreflight.engines.logs.telling import PERIODIC, SIGNS, TellingLines, says_nothing_new
+from specpreflight.engines.logs.telling import (
+    PERIODIC,
+    SIGNS,
+    TellingLines,
+    says_nothing_new,
+    shows_serving,
+    survived_until,
+)
 from specpreflight.engines.logs.versions import TEXTS
 
 #: So many launches are read; of more, the last one only.
@@ -52,6 +60,7 @@ class LogReading:
         self._reads_on = False
         self._skipped = b""
         self._foreign = b""
+        self._requests = RequestTracebacks()
         self.launches = [LaunchLog(1)]
 
     def read(self, block: bytes) -> None:
@@ -119,28 +128,62 @@ class LogReading:
 
     def _read_telling_lines(self, launch: LaunchLog, block: bytes) -> None:
         """Read the lines that hold a telling word, with the tracebacks they begin."""
-        telling = TellingLines(block, launch.engine)
         start = 0
+        while start < len(block) and launch.tracebacks.is_open and self.launches[-1] is launch:
+            start = self._read_line_at(block, start)
+        if self.launches[-1] is launch:
+            start = self._pass_survived(launch, block, start)
+        telling = TellingLines(block, start, launch.engine)
         while start < len(block) and self.launches[-1] is launch:
             line = start if launch.tracebacks.is_open else telling.first_from(start)
             self._sample(launch, block[start:line])
             self._number += block.count(b"\n", start, line)
-            start = line
-            if line < len(block):
-                end = block.find(b"\n", line)
-                end = len(block) if end < 0 else end
-                self._read_raw(block[line:end])
-                start = end + 1
-                self._number += 1
+            start = self._pass_known(block, line) or self._read_line_at(block, line)
         if start < len(block):
             self._read_lines(block[start:])
 
+    def _read_line_at(self, block: bytes, start: int) -> int:
+        """Read the line that begins at `start`; return where the next one does."""
+        if start == len(block):
+            return start
+        end = block.find(b"\n", start)
+        end = len(block) if end < 0 else end
+        self._read_raw(block[start:end])
+        self._number += 1
+        return end + 1
+
+    def _pass_known(self, block: bytes, start: int) -> int:
+        """Return where the traceback of a request ends that begins at `start`, 0 if none does.
+
+        Only one whose text was read before is passed.
+        """
+        header = block.find(HEADER, start, block.find(b"\n", start))
+        frames = None if header < 0 else self._requests.frames_at(block, header)
+        if frames is None or not self._requests.is_known(frames):
+            return 0
+        self._number += frames.count(b"\n")
+        return start + len(frames)
+
+    def _pass_survived(self, launch: LaunchLog, block: bytes, start: int) -> int:
+        """Take from what a server outlives only what tells its release; return where that ends."""
+        end = survived_until(block, start, launch.engine)
+        header = block.find(HEADER, start, end)
+        while header >= 0:
+            frames = self._requests.frames_at(block, header)
+            if frames is None:
+                end = block.rfind(b"\n", start, header) + 1 or start
+                break
+            if not self._requests.is_known(frames):
+                self._note_engine_of_frame(launch, frames.decode("utf-8", "replace"))
+            header = block.find(HEADER, header + len(HEADER), end)
+        self._sample(launch, block[start:end])
+        self._number += block.count(b"\n", start, end)
+        return end
+
     def _sample(self, launch: LaunchLog, block: bytes) -> None:
-        most = MOST_SAMPLES - len(launch.samples)
-        found = read_samples(block, max(most, 4))
-        launch.samples.extend(found)
-        launch.speeds.extend(read_speeds(block, max(MOST_SAMPLES - len(launch.speeds), 4)))
-        if found or b"200 OK" in block:
+        launch.samples += read_samples(block, samples_of(block, len(launch.samples)))
+        launch.speeds += read_speeds(block, samples_of(block, len(launch.speeds)))
+        if shows_serving(block):
             launch.served += 10
 
     def _read_raw(self, raw: bytes) -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from specpreflight.engines.logs.request_tracebacks import HEADER
+
 #: What a serving engine's block must hold to be read line by line. Long words are found fastest,
 #: and each costs about a tenth of a loop over the lines.
 _TELLING: Final = {
     "sglang": (
-        b"Traceback (most recent call last)",
+        HEADER,
         b"server_args=",
         b"Max running requests is reset to",
         b"Watchdog caught collective operation timeout",
@@ -17,13 +19,20 @@ _TELLING: Final = {
         b"xit code",
     ),
     "vllm": (
-        b"Traceback (most recent call last)",
+        HEADER,
         b"non-default args: ",
         b"Watchdog caught collective operation timeout",
         b"ssertion `",
         b"xit code",
     ),
 }
+#: Lines that only a server writes that answers.
+SERVING: Final = (
+    b"accept len: ",
+    b"SpecDecoding metrics",
+    b"Speculative metrics: ",
+    b"200 OK",
+)
 #: What is read beside them once a block is read line by line.
 _TELLING_BESIDE: Final = (
     b"fatal error",
@@ -68,18 +77,37 @@ def says_nothing_new(block: bytes, engine: str | None) -> bool:
     return not any(word in block for word in _TELLING[engine or "sglang"])
 
 
+def shows_serving(block: bytes) -> bool:
+    """Whether a line is written by a server that answers."""
+    return any(word in block for word in SERVING)
+
+
+def survived_until(block: bytes, start: int, engine: str | None) -> int:
+    """Return the end of the last line from `start` on that shows a server at work.
+
+    Only tracebacks stand before it: at any other telling word it ends, and it is `start` where
+    there is no such line.
+    """
+    words = {*_TELLING[engine or "sglang"], b"ssertion `", b"NCCL WARN"} - {HEADER}
+    places = (block.find(word, start) for word in words)
+    end = min((place for place in places if place >= 0), default=len(block))
+    last = max(block.rfind(word, start, end) for word in SERVING)
+    return max(block.find(b"\n", last, end) + 1, start) if last >= 0 else start
+
+
 class TellingLines:
     """Finds the lines of a serving engine's block that hold a telling word.
 
     Args:
         block: whole lines.
+        start: where the first line begins that is asked for.
         engine: whose they are.
     """
 
-    def __init__(self, block: bytes, engine: str | None) -> None:
+    def __init__(self, block: bytes, start: int, engine: str | None) -> None:
         words = (*_TELLING[engine or "sglang"], *_TELLING_BESIDE)
         self._block = block
-        self._places = {word: block.find(word) for word in words}
+        self._places = {word: block.find(word, start) for word in words}
 
     def first_from(self, start: int) -> int:
         """Return where the first telling line at or after `start` begins, else the block's end."""

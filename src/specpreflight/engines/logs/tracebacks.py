@@ -16,7 +16,8 @@ from specpreflight.engines.logs.lines import Line
 _FRAME: Final = re.compile(r'\s*File "([^"]+)", line \d+, in (.+)')
 _PACKAGES: Final = re.compile(r".*(?:site-packages|dist-packages)/")
 _HEADER: Final = "Traceback (most recent call last)"
-_FATAL: Final = (
+#: How the engines announce that a traceback is the end of a process.
+FATAL: Final = (
     "hit an exception",
     "EngineCore failed to start",
     "EngineCore encountered a fatal error",
@@ -27,6 +28,7 @@ _FATAL: Final = (
 _CHAINED: Final = ("During handling of the above", "The above exception was the direct")
 _MOST_LINES: Final = 400
 _MOST_AFTER: Final = 8
+_MOST_TRACES: Final = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +84,7 @@ class TraceReader:
     def read(self, line: Line, before: Before) -> bool:
         """Take a line; return whether it belongs to a traceback."""
         text = line.text
-        if any(words in text for words in _FATAL):
+        if any(words in text for words in FATAL):
             self._announced[line.process] = line.number
         if text.startswith("Exception ignored"):
             self._ignored_line = line.number
@@ -103,11 +105,12 @@ class TraceReader:
             return
         begun = Trace(line.process, line.number, line.time, line.outer, before=before)
         near = line.number - self._announced.get(line.process, -9) <= 3
-        begun.fatal = near or any(words in line.text for words in _FATAL)
+        begun.fatal = near or any(words in line.text for words in FATAL)
         begun.ignored = line.number - self._ignored_line <= 2
         self._current[key if line.engine == "vllm" else ""] = begun
-        if len(self.traces) < 256:
-            self.traces.append(begun)
+        if len(self.traces) == _MOST_TRACES:
+            del self.traces[_MOST_TRACES // 2]
+        self.traces.append(begun)
 
     def _continue(self, trace: Trace, text: str) -> bool:
         if match := _FRAME.match(text):
