@@ -13,10 +13,10 @@ import pytest
 from make_tree import make_tree
 
 from specpreflight.api import identify_engine
+from specpreflight.conditions import Conditions
 from specpreflight.models.finding import Origin
 from specpreflight.models.launch import Hardware, Variable
 from specpreflight.scanning.checking import Checked, Job, JobSide, run_job
-from specpreflight.scanning.launches import Conditions
 from specpreflight.scanning.runner import JobKey
 from specpreflight.scanning.store import Store, open_store
 

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from specpreflight.api import build_launch, check, identify_engine
+from specpreflight.conditions import Conditions
 from specpreflight.reports.json import render_json
 from specpreflight.scanning.checking import Job, JobSide, run_job
-from specpreflight.scanning.launches import Conditions
 from specpreflight.scanning.template import Names, Template, slot_of
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "kimi-k2.5-eagle3"

@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from specpreflight.cli.check import WordsCommand
+from specpreflight.conditions import merged_words
 from specpreflight.errors import UsageError
 from specpreflight.models.argument_parser import Option, canonical_flags
 from specpreflight.models.command import Command
@@ -163,33 +164,6 @@ def _values(variables: Sequence[Variable]) -> dict[str, str | None]:
 
 
 # Flags
-
-
-def merged_words(command: Command, release: str) -> tuple[str, ...]:
-    """Return the arguments with those of a `--config` file where this release puts them."""
-    if command.config is None:
-        return command.argv
-    if command.engine == "vllm" and not command.argv:
-        from specpreflight.engines.vllm.keyword_arguments import keyword_words
-        from specpreflight.engines.vllm.knowledge import Knowledge
-
-        return tuple(keyword_words(command.config, Knowledge(release)))
-    if command.engine == "vllm":
-        from specpreflight.engines.vllm import config_file
-        from specpreflight.engines.vllm.knowledge import Knowledge
-
-        try:
-            knowledge = Knowledge(release)
-            return tuple(config_file.merge_config(command.argv, command.config, knowledge))
-        except config_file.ConfigFileError:
-            return command.argv
-    from specpreflight.engines.sglang.arguments import ConfigFileError, merge_config
-    from specpreflight.engines.sglang.knowledge import load
-
-    try:
-        return tuple(merge_config(command.argv, command.config, load(release)))
-    except ConfigFileError:
-        return command.argv
 
 
 def _flags(command: Command, engine: str | None) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -19,7 +18,6 @@ from specpreflight.errors import InputError
 
 if TYPE_CHECKING:
     from specpreflight.scanning import Conditions, Scanned, Survey
-    from specpreflight.scanning.changes import Changes
     from specpreflight.scanning.workers import Workers
 
 
@@ -157,7 +155,8 @@ def roots_of(paths: tuple[str, ...], extent: Extent) -> tuple[str, ...]:
 
 def scanned_in(found: Survey, options: Options, extent: Extent) -> Iterator[Scanned]:
     """Yield the launches of files in the tree, then those of its checkpoints."""
-    from specpreflight.scanning import Runner, scan_survey
+    from specpreflight.cli.loading import surroundings_of
+    from specpreflight.scanning import Runner, common_conditions, scan_survey
     from specpreflight.scanning.changes import changes_since
     from specpreflight.scanning.store import open_store
     from specpreflight.scanning.workers import usable_cores
@@ -166,7 +165,8 @@ def scanned_in(found: Survey, options: Options, extent: Extent) -> Iterator[Scan
     since = extent.changed_since
     changes = None if since is None else changes_since(options.paths, since)
     pairs = () if extent.pairs is None else read_pairs(extent.pairs)
-    conditions = conditions_of(options)
+    around = surroundings_of(options)
+    conditions = common_conditions(options.words, around)
     runner = Runner(
         conditions,
         jobs=extent.jobs or usable_cores(),
@@ -174,16 +174,14 @@ def scanned_in(found: Survey, options: Options, extent: Extent) -> Iterator[Scan
         store=None if extent.no_cache else open_store(conditions),
         workers=_workers(options, extent, conditions),
     )
-    launched: set[str] = set()
-    for path in found.launch_files:
-        yield from _launches_in(path, found, options, changes, launched)
     yield from scan_survey(
         found,
         runner,
+        around,
         target=extent.target,
         pairs=pairs,
         changes=changes,
-        launched=frozenset(launched),
+        policy=options.policy,
     )
 
 
@@ -195,48 +193,3 @@ def _workers(options: Options, extent: Extent, conditions: Sequence[Conditions])
 
     plugins = () if options.policy is None else options.policy.plugins
     return RayWorkers(extent.ray, conditions, plugins, roots_of(options.paths, extent))
-
-
-def conditions_of(options: Options) -> list[Conditions]:
-    """Return what all pairs have in common, once for each engine."""
-    from specpreflight.cli.loading import load_launches
-    from specpreflight.scanning import Conditions
-    from specpreflight.sources.hub_cache import find_or_download, find_snapshot
-
-    return [
-        Conditions(
-            launch.engine,
-            launch.argv,
-            launch.environment,
-            launch.hardware,
-            launch.facts,
-            find_or_download if options.online else find_snapshot,
-        )
-        for launch in load_launches(options._replace(paths=("",)))
-    ]
-
-
-def _launches_in(
-    path: str, found: Survey, options: Options, changes: Changes | None, launched: set[str]
-) -> Iterator[Scanned]:
-    """Yield what there is to say of the launches that a file starts, if it starts any.
-
-    The real paths of the checkpoints that they name are added to `launched`.
-    """
-    from specpreflight.cli.loading import load_launches
-    from specpreflight.scanning import check_file
-    from specpreflight.sources.checkpoint_tree import Unreadable
-
-    if not os.access(path, os.R_OK):
-        found.unreadable.append(Unreadable(path, "permission denied"))
-        return
-    try:
-        launches = load_launches(options._replace(paths=(path,), words=None, every_launch=True))
-    except InputError:
-        return
-    for launch in launches:
-        sides = [side for side in (launch.target, launch.draft) if side is not None]
-        folders = [str(side.directory.resolve()) for side in sides if side.directory is not None]
-        launched.update(folders)
-        if changes is None or changes.touch_file(path, folders):
-            yield check_file(path, launch, options.policy)

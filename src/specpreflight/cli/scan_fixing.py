@@ -67,7 +67,9 @@ def fix_scan(options: Options, extent: Extent) -> int:
     `--diff` writes the diff to stdout and the report to stderr.
     """
     from specpreflight.cli.check import worst_of
-    from specpreflight.cli.scan import conditions_of, roots_of, run_scan, scanned_in
+    from specpreflight.cli.loading import surroundings_of
+    from specpreflight.cli.scan import roots_of, run_scan, scanned_in
+    from specpreflight.scanning import common_conditions
     from specpreflight.scanning.survey import survey
     from specpreflight.sources.checkpoint_tree import CheckpointTree
 
@@ -75,8 +77,9 @@ def fix_scan(options: Options, extent: Extent) -> int:
         with redirect_stdout(sys.stderr):
             run_scan(options, extent)
     tree = CheckpointTree(roots_of(options.paths, extent), latest=extent.latest)
+    conditions = common_conditions(options.words, surroundings_of(options))
     with closing(survey(tree)) as found:
-        code = fix_tree(scanned_in(found, options, extent), conditions_of(options), options)
+        code = fix_tree(scanned_in(found, options, extent), conditions, options)
     if options.action == "diff" or code == INTERRUPTED:
         return code
     return worst_of(code, run_scan(options, extent))

@@ -1,4 +1,4 @@
-"""Check every launch that a tree of checkpoints calls for.
+"""Check every launch that a tree of checkpoints and launch files calls for.
 
 >>> from specpreflight import scan
 >>> for report in scan("drafts", target="moonshotai/Kimi-K2.5", engine="sglang@0.5.11"):
@@ -10,26 +10,33 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 
-from specpreflight.api import check, identify_engine, judge
+from specpreflight.api import identify_engine
+from specpreflight.conditions import Conditions, Surroundings, conditions_of
 from specpreflight.errors import InputError, SpecpreflightError
-from specpreflight.models.checkpoint import Checkpoint
-from specpreflight.models.launch import Hardware, Launch, Variable
+from specpreflight.models.launch import Hardware, Variable
 from specpreflight.models.policy import Policy
 from specpreflight.models.report import Report
 from specpreflight.scanning.changes import Changes, changes_since
-from specpreflight.scanning.launches import Conditions
+from specpreflight.scanning.launches import check_file, folders_of, launches_in
 from specpreflight.scanning.runner import Runner, Scanned
 from specpreflight.scanning.store import open_store
 from specpreflight.scanning.subjects import subjects
 from specpreflight.scanning.survey import Survey, survey
 from specpreflight.scanning.workers import usable_cores
-from specpreflight.sources.checkpoint_tree import CheckpointTree
+from specpreflight.sources.checkpoint_tree import CheckpointTree, Unreadable
 from specpreflight.sources.pairs_file import StatedPair, read_pairs
 
-__all__ = ["Conditions", "Runner", "Scanned", "Survey", "check_file", "scan", "scan_survey"]
+__all__ = [
+    "Conditions",
+    "Runner",
+    "Scanned",
+    "Survey",
+    "common_conditions",
+    "scan",
+    "scan_survey",
+]
 
 
 class ScanError(SpecpreflightError):
@@ -43,7 +50,7 @@ def scan(
     *,
     target: str | None = None,
     pairs: str | os.PathLike[str] | None = None,
-    engine: str = "sglang",
+    engine: str | None = None,
     words: Sequence[str] = (),
     environment: Mapping[str, Variable] | None = None,
     hardware: Hardware | None = None,
@@ -53,20 +60,22 @@ def scan(
     jobs: int | None = None,
     cache: bool = True,
 ) -> Iterator[Report]:
-    """Yield a report for each draft under `paths` with its target, and each target without draft.
+    """Yield the reports of `specpreflight scan PATHS --no-env`, in the same order.
 
-    Reports come as they are made, in the order of the tree. What cannot be read does not end the
-    scan: an unreadable config.json has a report that says so, and the directories that cannot be
-    listed are raised when everything else is done.
+    Those are one for each launch in a launch file under `paths`, then one for each draft with its
+    target, then one for each target without draft. Each comes as it is made. What cannot be read
+    does not end the scan: an unreadable config.json has a report that says so, and the directories
+    that cannot be listed are raised when everything else is done.
 
     Args:
-        paths: directories, or the config.json of single checkpoints.
-        target: the target of every draft; where it is `None`, what the pairs file, the drafts'
-            own files, or equal facts say (the last with confidence `inferred`).
+        paths: directories, the config.json of single checkpoints, or launch files.
+        target: the target of every draft; where it is `None`, what the pairs file, launch files,
+            the drafts' own files, or equal facts say (the last with confidence `inferred`).
         pairs: a file of lines `TARGET DRAFT`.
-        engine: `sglang`, `vllm@0.11.0`, ….
-        words: the engine's further arguments, the same for every launch.
-        environment: the variables of every launch.
+        engine: `sglang`, `vllm@0.11.0`, …; where it is `None`, what a launch file names, else
+            SGLang at its newest known release.
+        words: the engine's further arguments, the same for every launch that no file starts.
+        environment: variables of every launch; they win over those that a launch file sets.
         hardware: what is known of the machine.
         policy: how findings count.
         latest: of each series of training outputs, check only the newest.
@@ -81,19 +90,25 @@ def scan(
     """
     roots = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
     given = [os.fspath(root) for root in roots]
-    conditions = Conditions(
-        identify_engine(engine), tuple(words), environment or {}, hardware=hardware
+    around = Surroundings(
+        engines=() if engine is None else (identify_engine(engine),),
+        given=environment or {},
+        hardware=hardware,
     )
+    conditions = common_conditions(words, around)
     with closing(survey(CheckpointTree(given, latest=latest))) as found:
         runner = Runner(
-            [conditions],
+            conditions,
             jobs=usable_cores() if jobs is None else jobs,
             policy=policy,
-            store=open_store([conditions]) if cache else None,
+            store=open_store(conditions) if cache else None,
         )
         changes = None if changed_since is None else changes_since(given, changed_since)
         stated = () if pairs is None else read_pairs(Path(pairs))
-        for one in scan_survey(found, runner, target=target, pairs=stated, changes=changes):
+        scanned = scan_survey(
+            found, runner, around, target=target, pairs=stated, changes=changes, policy=policy
+        )
+        for one in scanned:
             if one.report is None:
                 raise ScanError(one.failure or "a launch could not be checked")
             yield one.report
@@ -102,49 +117,49 @@ def scan(
             raise InputError(f"{first.path}: {first.reason}")
 
 
+def common_conditions(words: Sequence[str] | None, around: Surroundings) -> list[Conditions]:
+    """Return what the launches of all pairs have in common, once for each engine.
+
+    Raises:
+        UsageError, InputError: see `conditions_of`.
+    """
+    if not words:
+        return conditions_of(None, around)
+    from specpreflight.sources.launch_command import read_launch
+
+    return conditions_of(read_launch(words, environment=os.environ), around)
+
+
 def scan_survey(
     found: Survey,
     runner: Runner,
+    around: Surroundings,
     *,
     target: str | None = None,
     pairs: Sequence[StatedPair] = (),
     changes: Changes | None = None,
-    launched: frozenset[str] = frozenset(),
+    policy: Policy | None = None,
 ) -> Iterator[Scanned]:
-    """Yield what there is to say of everything that was found, but for launch files.
+    """Yield what there is to say of the launches in files, then of everything else.
 
     Args:
-        found: the tree.
-        runner: who checks.
+        found: the tree; a launch file that cannot be read is added to what is unreadable in it.
+        runner: who checks pairs.
+        around: what the launches of files find around them.
         target: the target of every draft.
         pairs: those of a pairs file.
         changes: what to restrict the scan to.
-        launched: real paths of checkpoints that a launch file names.
+        policy: how findings count.
     """
+    launched: set[str] = set()
+    for path in found.launch_files:
+        if not os.access(path, os.R_OK):
+            found.unreadable.append(Unreadable(path, "permission denied"))
+            continue
+        for launch in launches_in(path, around):
+            folders = list(folders_of(launch))
+            launched.update(folders)
+            if changes is None or changes.touch_file(path, folders):
+                yield check_file(path, launch, policy)
     every = subjects(found, target=target, pairs=pairs, launched=launched)
-    wanted = (one for one in every if changes is None or changes.touch(one))
-    return runner.run(wanted)
-
-
-def check_file(path: str, launch: Launch, policy: Policy | None) -> Scanned:
-    """Check a launch that a file of the tree starts.
-
-    A checkpoint that it names and that is not here is unknown, not missing: it may well be where
-    the file will run.
-    """
-    target, draft = _unless_absent(launch.target), _unless_absent(launch.draft)
-    here = replace(launch, target=target, draft=draft)
-    plugins = None if policy is None else Policy(plugins=policy.plugins)
-    report = check(here, policy=plugins)
-    report = replace(report, inputs=replace(report.inputs, launch_file=path))
-    problems = (side.problem for side in (target, draft) if side is not None)
-    return Scanned(
-        report if policy is None else judge(report, policy),
-        problems=tuple(problem for problem in problems if problem is not None),
-        launch=here,
-    )
-
-
-def _unless_absent(checkpoint: Checkpoint | None) -> Checkpoint | None:
-    problem = None if checkpoint is None else checkpoint.problem
-    return None if problem and problem.kind in ("missing", "not-cached") else checkpoint
+    yield from runner.run(one for one in every if changes is None or changes.touch(one))

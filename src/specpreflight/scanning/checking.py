@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from specpreflight.api import check
+from specpreflight.conditions import Conditions
 from specpreflight.engines.registry import expect_many
 from specpreflight.models.checkpoint import Checkpoint, Problem
 from specpreflight.models.finding import Confidence
 from specpreflight.models.policy import Policy
 from specpreflight.models.report import Report
 from specpreflight.models.weights import Tensor, WeightTable
-from specpreflight.scanning.launches import Conditions
 from specpreflight.scanning.template import PAIRED_BY_SLOT
 from specpreflight.sources.checkpoint import read_directory
 from specpreflight.sources.checkpoint_identity import tokenizer_digest

@@ -14,9 +14,9 @@ from contextlib import redirect_stdout
 from typing import Any, Final
 
 from specpreflight import __version__
+from specpreflight.conditions import Conditions
 from specpreflight.errors import InputError
 from specpreflight.scanning.checking import Checked, Job, run_job
-from specpreflight.scanning.launches import Conditions
 from specpreflight.sources.ray_nodes import connect
 
 #: Times that a task is begun again after its worker or node died.

@@ -9,12 +9,12 @@ from concurrent.futures import Future
 from typing import Final, NamedTuple
 
 from specpreflight.api import judge
+from specpreflight.conditions import Conditions
 from specpreflight.models.checkpoint import Problem
 from specpreflight.models.launch import Launch
 from specpreflight.models.policy import Policy
 from specpreflight.models.report import Report
 from specpreflight.scanning.checking import Checked, Job, JobSide, looks_alike
-from specpreflight.scanning.launches import Conditions
 from specpreflight.scanning.places import Place, Places, as_given
 from specpreflight.scanning.store import Store
 from specpreflight.scanning.subjects import Subject

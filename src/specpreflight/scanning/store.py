@@ -20,9 +20,9 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from specpreflight.conditions import Conditions
 from specpreflight.models.launch import Hardware
 from specpreflight.scanning.checking import Checked
-from specpreflight.scanning.launches import Conditions
 
 if TYPE_CHECKING:
     from specpreflight.scanning.runner import JobKey

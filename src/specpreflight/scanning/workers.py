@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from typing import Protocol
 
+from specpreflight.conditions import Conditions
 from specpreflight.scanning.checking import Checked, Job, run_job
-from specpreflight.scanning.launches import Conditions
 
 
 class Workers(Protocol):
