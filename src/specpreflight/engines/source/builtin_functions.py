@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from specpreflight.engines.source.natives import BUILTINS, call_python
 from specpreflight.engines.source.objects import is_guess
+from specpreflight.engines.source.operations import truth
 from specpreflight.engines.source.strict import fields
 from specpreflight.engines.source.values import (
     Class,
@@ -110,7 +111,7 @@ def _filter(evaluator: Evaluator, args: list[Any], kwargs: dict[str, Any]) -> An
 
 
 def _keeps(evaluator: Evaluator, test: Any, item: Any) -> bool:
-    return bool(item if test is None else evaluator.truth(evaluator.call(test, [item], {})))
+    return bool(item if test is None else truth(evaluator.call(test, [item], {})))
 
 
 def _map(evaluator: Evaluator, args: list[Any], kwargs: dict[str, Any]) -> Any:

@@ -1,20 +1,24 @@
-"""Evaluates functions of an engine's source: statements and expressions.
+"""Evaluates functions of an engine's source.
 
 Plain data is computed by Python itself, so arithmetic and its errors are exact. Whatever depends
 on something unknown becomes `Opaque`; a branch on an unknown condition is not taken, and what it
-would have set is unknown afterwards. Nothing is imported, executed or written.
+would have set is unknown afterwards. Nothing is imported, executed or written: what `statements.py`
+and `expressions.py` compile are functions of this package that call each other.
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from specpreflight.engines.source import builtin_functions  # noqa: F401 - fills BUILTINS
+from specpreflight.engines.source.expressions import code_of
+from specpreflight.engines.source.functions import function_code
 from specpreflight.engines.source.modules import Module, Sources, origin_of
 from specpreflight.engines.source.natives import BUILTINS, call_python
-from specpreflight.engines.source.statements import Return, Statements
+from specpreflight.engines.source.operations import Operations
+from specpreflight.engines.source.statements import block
 from specpreflight.engines.source.values import (
     Class,
     External,
@@ -28,10 +32,10 @@ from specpreflight.engines.source.values import (
 )
 
 #: Evaluated calls may nest this deep; what goes deeper is unknown.
-_MAX_DEPTH = 60
+_MAX_DEPTH: Final = 60
 
 
-class Evaluator(Statements):
+class Evaluator(Operations):
     """Evaluates calls of functions in `sources`.
 
     `known` answers for names that lie outside the sources or that the launch decides
@@ -52,6 +56,11 @@ class Evaluator(Statements):
         self._depth = 0
         self._remembering: list[Function] = []
         self._evaluated: set[Module] = set()
+        self._defining = 0
+
+    def doubt(self, frame: Frame, what: str) -> None:
+        """Note a place where something unknown decided."""
+        self.doubts.append(f"{frame.module.name}:{frame.function}: {what}")
 
     def forget_calls(self) -> None:
         """Empty what `lru_cache` has kept of calls."""
@@ -69,6 +78,10 @@ class Evaluator(Statements):
             for value in space.values()
             if isinstance(value, (dict, list, set))
         }
+
+    def value(self, node: ast.expr, frame: Frame) -> Any:
+        """Evaluate an expression."""
+        return code_of(node)(self, frame)
 
     # names
 
@@ -95,10 +108,14 @@ class Evaluator(Statements):
         module.values[name] = Opaque(dotted)
         self._evaluated.add(module)
         frame = Frame(module, "<module>", module.values)
-        for definition in module.definitions[name]:
-            if not definition.evaluated:
-                definition.evaluated = True
-                self.run(definition.statements, frame)
+        self._defining += 1
+        try:
+            for definition in module.definitions[name]:
+                if not definition.evaluated:
+                    definition.evaluated = True
+                    block(definition.statements)(self, frame)
+        finally:
+            self._defining -= 1
         return module.values[name]
 
     def _outside(self, module: Module, name: str) -> Any:
@@ -116,22 +133,30 @@ class Evaluator(Statements):
         return Opaque(dotted)
 
     def load(self, name: str, frame: Frame) -> Any:
-        """Return the value of a bare name."""
-        if name in frame.names:
-            return frame.names[name]
+        """Return the value of a bare name that is none of its frame's own."""
         if name in frame.outer:
             return frame.outer[name]
-        if name in frame.module.definitions or f"{frame.module.name}.{name}" in self.known:
-            return self.module_name(frame.module, name)
+        loaded = frame.module.loaded
+        if name in loaded:
+            return loaded[name]
+        value = self._global(name, frame.module)
+        if not self._defining and not isinstance(value, Opaque):
+            loaded[name] = value
+        return value
+
+    def _global(self, name: str, module: Module) -> Any:
+        """Return what a name means in a module's functions."""
+        if name in module.definitions or f"{module.name}.{name}" in self.known:
+            return self.module_name(module, name)
         if name in BUILTINS:
             return BUILTINS[name]
         if f"builtins.{name}" in self.known:
             return self.known[f"builtins.{name}"]
-        if "*" in frame.module.definitions:
-            return self._outside(frame.module, name)
+        if "*" in module.definitions:
+            return self._outside(module, name)
         if "Exception" in exception_bases(name) and name.endswith(("Error", "Exception")):
             return Opaque(name)
-        return Opaque(f"{frame.module.name}.{name}")
+        return Opaque(f"{module.name}.{name}")
 
     # calls
 
@@ -141,12 +166,12 @@ class Evaluator(Statements):
             return self.call_function(target.function, [target.subject, *args], kwargs)
         if isinstance(target, Function):
             return self.call_function(target, args, kwargs)
+        if isinstance(target, External):
+            return target.evaluate(self, args, kwargs)
         if isinstance(target, Class):
             return self.instantiate(target, args, kwargs)
         if isinstance(target, Opaque):
             return Opaque(f"{target.name}()")
-        if isinstance(target, External):
-            return target.evaluate(self, args, kwargs)
         if callable(target):
             return call_python(target, args, kwargs)
         raise raised("TypeError", f"'{type(target).__name__}' object is not callable")
@@ -165,66 +190,12 @@ class Evaluator(Statements):
     def _evaluate_call(self, function: Function, args: list[Any], kwargs: dict[str, Any]) -> Any:
         if self._depth > _MAX_DEPTH:
             return Opaque(f"{function.name}() nested too deep")
-        frame = Frame(function.module, function.name, {}, function.owner, function.scope or {})
+        code = function_code(function.node)
         self._depth += 1
         try:
-            self._bind(function, args, kwargs, frame)
-            if isinstance(function.node, ast.Lambda):
-                return self.value(function.node.body, frame)
-            self.run(function.node.body, frame)
-        except Return as result:
-            return result.value
+            return code.run(self, code.bind(self, function, args, kwargs))
         except Raised as error:
             error.frames.insert(0, f"{function.module.name}:{function.name}")
             raise
         finally:
             self._depth -= 1
-        return None
-
-    def _bind(
-        self, function: Function, args: list[Any], kwargs: dict[str, Any], frame: Frame
-    ) -> None:
-        spec = function.node.args
-        positional = [*spec.posonlyargs, *spec.args]
-        names = [argument.arg for argument in positional]
-        rest = dict(kwargs)
-        if len(args) > len(names):
-            if spec.vararg is None:
-                raise raised(
-                    "TypeError",
-                    f"{function.name}() takes {len(names)} positional arguments "
-                    f"but {len(args)} were given",
-                )
-            frame.names[spec.vararg.arg] = tuple(args[len(names) :])
-        elif spec.vararg is not None:
-            frame.names[spec.vararg.arg] = ()
-        for name, value in zip(names, args, strict=False):
-            if name in rest:
-                raise raised(
-                    "TypeError", f"{function.name}() got multiple values for argument '{name}'"
-                )
-            frame.names[name] = value
-        defaults = dict(zip(names[len(names) - len(spec.defaults) :], spec.defaults, strict=False))
-        defaults.update(
-            (argument.arg, default)
-            for argument, default in zip(spec.kwonlyargs, spec.kw_defaults, strict=True)
-            if default is not None
-        )
-        where = Frame(function.module, function.name, {}, function.owner, function.scope or {})
-        for name in [*names, *(argument.arg for argument in spec.kwonlyargs)]:
-            if name in rest:
-                frame.names[name] = rest.pop(name)
-            elif name not in frame.names:
-                if name not in defaults:
-                    raise raised(
-                        "TypeError",
-                        f"{function.name}() missing 1 required positional argument: '{name}'",
-                    )
-                frame.names[name] = self.value(defaults[name], where)
-        if spec.kwarg is not None:
-            frame.names[spec.kwarg.arg] = rest
-        elif rest:
-            raise raised(
-                "TypeError",
-                f"{function.name}() got an unexpected keyword argument '{next(iter(rest))}'",
-            )

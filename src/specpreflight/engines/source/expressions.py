@@ -1,310 +1,471 @@
-"""Evaluates expressions."""
+"""Compiles expressions: of a syntax node, once a process, a function that computes its value.
+
+The functions know nothing of a launch: they are given the evaluator and the frame. What stands
+fixed in the text is decided while compiling; common kinds of operands take a short way, and
+`operations.py` says what happens to all others.
+"""
 
 from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from specpreflight.engines.source.natives import call_python, is_plain
-from specpreflight.engines.source.objects import Objects
+from specpreflight.engines.source.operations import COMPARE, is_generic, truth
 from specpreflight.engines.source.values import (
-    Class,
+    Code,
     External,
     Frame,
     Function,
-    Instance,
     Opaque,
-    Raised,
     raised,
-    raised_by_python,
 )
 
-_BINARY: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
-    ast.Pow: operator.pow,
-    ast.BitOr: operator.or_,
-    ast.BitAnd: operator.and_,
-}
+if TYPE_CHECKING:
+    from specpreflight.engines.source.evaluator import Evaluator
 
-_COMPARE: Mapping[type[ast.cmpop], Callable[[Any, Any], Any]] = {
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-    ast.Is: operator.is_,
-    ast.IsNot: operator.is_not,
-    ast.In: lambda item, items: item in items,
-    ast.NotIn: lambda item, items: item not in items,
-}
+#: Binds a target to a value.
+Assigner: TypeAlias = Callable[["Evaluator", Frame, Any], None]
+
+#: Values that Python compares by itself, with nothing unknown in them.
+_SIMPLE: Final = frozenset({int, str, bool, float, type(None)})
+_NUMBERS: Final = frozenset({int, float})
+
+_EQUALITY: Final = (ast.Eq, ast.NotEq, ast.Is, ast.IsNot)
+_ORDER: Final = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
 
 
-class Expressions(Objects):
-    """The part of the evaluator that computes values."""
+@cache
+def code_of(node: ast.expr) -> Code:
+    """Return what computes an expression."""
+    compile_node = _EXPRESSIONS.get(type(node))
+    return _unknown(node) if compile_node is None else compile_node(node)
 
-    def value(self, node: ast.expr, frame: Frame) -> Any:
-        """Evaluate an expression."""
-        if type(node) is ast.Name:
-            return self.load(node.id, frame)
-        evaluate = _EXPRESSIONS.get(type(node))
-        return Opaque(ast.unparse(node)) if evaluate is None else evaluate(self, node, frame)
 
-    def _attribute(self, node: ast.Attribute, frame: Frame) -> Any:
-        return self.get_attribute(self.value(node.value, frame), node.attr)
+def _unknown(node: ast.expr) -> Code:
+    value = Opaque(ast.unparse(node))
+    return lambda evaluator, frame: value
 
-    def _conditional(self, node: ast.IfExp, frame: Frame) -> Any:
-        truth = self.truth(self.value(node.test, frame))
-        if truth is None:
+
+def _constant(node: ast.Constant) -> Code:
+    value = node.value
+    return lambda evaluator, frame: value
+
+
+def _name(node: ast.Name) -> Code:
+    name = node.id
+
+    def load(evaluator: Evaluator, frame: Frame) -> Any:
+        names = frame.names
+        return names[name] if name in names else evaluator.load(name, frame)
+
+    return load
+
+
+def _attribute(node: ast.Attribute) -> Code:
+    subject, name = code_of(node.value), node.attr
+    return lambda evaluator, frame: evaluator.get_attribute(subject(evaluator, frame), name)
+
+
+def _conditional(node: ast.IfExp) -> Code:
+    test, body, orelse = code_of(node.test), code_of(node.body), code_of(node.orelse)
+
+    def choose(evaluator: Evaluator, frame: Frame) -> Any:
+        decided = truth(test(evaluator, frame))
+        if decided is None:
             return Opaque(ast.unparse(node))
-        return self.value(node.body if truth else node.orelse, frame)
+        return body(evaluator, frame) if decided else orelse(evaluator, frame)
 
-    def _binary(self, node: ast.BinOp, frame: Frame) -> Any:
-        left, right = self.value(node.left, frame), self.value(node.right, frame)
-        return self.binary(node.op, left, right)
+    return choose
 
-    def _text_of(self, node: ast.JoinedStr, frame: Frame) -> str:
-        return "".join(self._formatted(part, frame) for part in node.values)
 
-    def _named(self, node: ast.NamedExpr, frame: Frame) -> Any:
-        value = self.value(node.value, frame)
-        self.assign(node.target, value, frame)
-        return value
+def _binary(node: ast.BinOp) -> Code:
+    left, right, operation = code_of(node.left), code_of(node.right), type(node.op)
+    return lambda evaluator, frame: evaluator.binary(
+        operation, left(evaluator, frame), right(evaluator, frame)
+    )
 
-    def _lambda(self, node: ast.Lambda, frame: Frame) -> Function:
-        scope = {**frame.outer, **frame.names}
-        return Function(node, frame.module, "<lambda>", frame.owner, scope=scope)
 
-    def _slice(self, node: ast.Slice, frame: Frame) -> slice:
-        bounds = (node.lower, node.upper, node.step)
-        return slice(*(None if b is None else self.value(b, frame) for b in bounds))
+def _boolean(node: ast.BoolOp) -> Code:
+    stop = isinstance(node.op, ast.Or)
+    parts = tuple(map(code_of, node.values))
 
-    def _comprehension(
-        self, node: ast.ListComp | ast.GeneratorExp | ast.SetComp, frame: Frame
-    ) -> list[Any]:
-        return list(self._comprehend(node.generators, frame, (node.elt,)))
+    def decide(evaluator: Evaluator, frame: Frame) -> Any:
+        unknown: Opaque | None = None
+        value: Any = None
+        for part in parts:
+            value = part(evaluator, frame)
+            decided = truth(value)
+            if decided is None:
+                unknown = value if unknown is None else unknown
+            elif decided is stop:
+                return value
+        return value if unknown is None else unknown
 
-    def truth(self, value: Any) -> bool | None:
-        """Return the truth of a value, `None` where it is unknown."""
-        if isinstance(value, Opaque):
-            return None
-        return bool(value)
+    return decide
 
-    def text(self, value: Any) -> str:
-        """Return `str(value)` as the evaluated code would see it."""
-        if isinstance(value, Raised):
-            return value.message
-        if isinstance(value, Instance):
-            printer = self.look_up(value.cls.order, "__repr__")
-            if isinstance(printer, (Function, External)):
-                return str(self.call(printer, [value], {}))
-        return str(value)
 
-    def binary(self, operation: ast.operator, left: Any, right: Any) -> Any:
-        """Apply a binary operator."""
-        if isinstance(left, Opaque) or isinstance(right, Opaque):
-            return Opaque(f"{left!r} {type(operation).__name__} {right!r}")
-        function = _BINARY.get(type(operation))
-        if function is None or not (is_plain(left) and is_plain(right)):
-            return Opaque(f"{left!r} {type(operation).__name__} {right!r}")
-        return call_python(function, [left, right], {})
+def _unary(node: ast.UnaryOp) -> Code:
+    operand = code_of(node.operand)
+    operation = operator.neg if isinstance(node.op, ast.USub) else operator.pos
 
-    def _call(self, node: ast.Call, frame: Frame) -> Any:
-        if isinstance(node.func, ast.Name) and node.func.id == "super":
-            return self.super_of(node, frame)
-        target = self.value(node.func, frame)
-        args: list[Any] = []
-        for argument in node.args:
-            if isinstance(argument, ast.Starred):
-                args.extend(self.iterate(self.value(argument.value, frame)))
-            else:
-                args.append(self.value(argument, frame))
-        kwargs: dict[str, Any] = {}
-        for keyword in node.keywords:
-            value = self.value(keyword.value, frame)
-            if keyword.arg is not None:
-                kwargs[keyword.arg] = value
+    def negate(evaluator: Evaluator, frame: Frame) -> Any:
+        value = operand(evaluator, frame)
+        return Opaque(f"not {value!r}") if type(value) is Opaque else not value
+
+    def compute(evaluator: Evaluator, frame: Frame) -> Any:
+        value = operand(evaluator, frame)
+        return value if type(value) is Opaque else call_python(operation, [value], {})
+
+    return negate if isinstance(node.op, ast.Not) else compute
+
+
+def _compare(node: ast.Compare) -> Code:
+    if len(node.ops) == 1:
+        return _compare_two(type(node.ops[0]), code_of(node.left), node.comparators[0])
+    left = code_of(node.left)
+    others = [
+        (type(operation), code_of(comparator))
+        for operation, comparator in zip(node.ops, node.comparators, strict=True)
+    ]
+
+    def compare(evaluator: Evaluator, frame: Frame) -> Any:
+        before, result = left(evaluator, frame), True
+        for operation, other in others:
+            value = other(evaluator, frame)
+            result = evaluator.compare(operation, before, value)
+            if isinstance(result, Opaque) or not result:
+                return result
+            before = value
+        return result
+
+    return compare
+
+
+def _compare_two(operation: type[ast.cmpop], left: Code, comparator: ast.expr) -> Code:
+    right, function = code_of(comparator), COMPARE[operation]
+    short = _NUMBERS if operation in _ORDER else _SIMPLE if operation in _EQUALITY else None
+
+    def compare(evaluator: Evaluator, frame: Frame) -> Any:
+        one, other = left(evaluator, frame), right(evaluator, frame)
+        if short is not None and type(one) in short and type(other) in short:
+            return function(one, other)
+        return evaluator.compare(operation, one, other)
+
+    def find(evaluator: Evaluator, frame: Frame) -> Any:
+        one, items = left(evaluator, frame), right(evaluator, frame)
+        if type(one) in _SIMPLE:
+            return function(one, items)
+        return evaluator.compare(operation, one, items)
+
+    return find if short is None and _is_fixed(comparator) else compare
+
+
+def _is_fixed(node: ast.expr) -> bool:
+    """Return whether a list, tuple or set is written in constants."""
+    return isinstance(node, (ast.List, ast.Tuple, ast.Set)) and all(
+        type(item) is ast.Constant for item in node.elts
+    )
+
+
+def _subscript(node: ast.Subscript) -> Code:
+    owner, key = code_of(node.value), code_of(node.slice)
+
+    def look(evaluator: Evaluator, frame: Frame) -> Any:
+        found = owner(evaluator, frame)
+        if is_generic(found):
+            return found
+        if type(found) is Opaque:
+            return Opaque(ast.unparse(node))
+        return evaluator.item(found, key(evaluator, frame), node)
+
+    return look
+
+
+def _slice(node: ast.Slice) -> Code:
+    bounds = [None if b is None else code_of(b) for b in (node.lower, node.upper, node.step)]
+    return lambda evaluator, frame: slice(
+        *(None if bound is None else bound(evaluator, frame) for bound in bounds)
+    )
+
+
+# text
+
+
+def _joined(node: ast.JoinedStr) -> Code:
+    parts = tuple(map(_formatted, node.values))
+    return lambda evaluator, frame: "".join(part(evaluator, frame) for part in parts)
+
+
+def _formatted(part: ast.expr) -> Code:
+    if isinstance(part, ast.Constant):
+        return _constant(ast.Constant(str(part.value)))
+    assert isinstance(part, ast.FormattedValue)
+    value_of, as_repr = code_of(part.value), part.conversion == ord("r")
+    spec_of = None if part.format_spec is None else code_of(part.format_spec)
+
+    def print_value(evaluator: Evaluator, frame: Frame) -> str:
+        value = value_of(evaluator, frame)
+        if as_repr:
+            return repr(value)
+        if spec_of is not None and is_plain(value):
+            return str(call_python(format, [value, spec_of(evaluator, frame)], {}))
+        return evaluator.text(value)
+
+    return print_value
+
+
+# calls
+
+
+def _call(node: ast.Call) -> Code:
+    arguments, keywords = _arguments(node), _keywords(node)
+    if isinstance(node.func, ast.Name) and node.func.id == "super":
+        return lambda evaluator, frame: evaluator.super_of(arguments(evaluator, frame), frame)
+    target = code_of(node.func)
+    if keywords is None:
+        return lambda evaluator, frame: evaluator.call(
+            target(evaluator, frame), arguments(evaluator, frame), {}
+        )
+    named = keywords
+    return lambda evaluator, frame: evaluator.call(
+        target(evaluator, frame), arguments(evaluator, frame), named(evaluator, frame)
+    )
+
+
+def _arguments(node: ast.Call) -> Code:
+    return _items(node.args)
+
+
+def _keywords(node: ast.Call) -> Code | None:
+    """Return what computes the arguments with names, `None` where there are none."""
+    pairs = [(keyword.arg, code_of(keyword.value)) for keyword in node.keywords]
+    if not pairs:
+        return None
+
+    def collect(evaluator: Evaluator, frame: Frame) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for name, code in pairs:
+            value = code(evaluator, frame)
+            if name is not None:
+                found[name] = value
             elif isinstance(value, dict):
-                kwargs.update(value)
+                found.update(value)
             elif not isinstance(value, Opaque):
                 raise raised(
                     "TypeError",
                     f"{ast.unparse(node.func)}() argument after ** must be a mapping, "
                     f"not {type(value).__name__}",
                 )
-        return self.call(target, args, kwargs)
+        return found
 
-    def _subscript(self, node: ast.Subscript, frame: Frame) -> Any:
-        owner = self.value(node.value, frame)
-        if isinstance(owner, (Class, type)):
-            return owner
-        if isinstance(owner, Opaque):
-            return Opaque(ast.unparse(node))
-        key = self.value(node.slice, frame)
-        if isinstance(owner, External):
-            with python_errors():
-                return owner.subscript(self._evaluator(), key)
-        if isinstance(key, Opaque):
-            return Opaque(ast.unparse(node))
-        if isinstance(owner, Instance):
-            return self.call(self.get_attribute(owner, "__getitem__"), [key], {})
-        return call_python(operator.getitem, [owner, key], {})
+    return collect
 
-    def _boolean(self, node: ast.BoolOp, frame: Frame) -> Any:
-        stop = isinstance(node.op, ast.Or)
-        unknown: Opaque | None = None
-        value: Any = None
-        for part in node.values:
-            value = self.value(part, frame)
-            truth = self.truth(value)
-            if truth is None:
-                unknown = value if unknown is None else unknown
-            elif truth is stop:
-                return value
-        return value if unknown is None else unknown
 
-    def _compare(self, node: ast.Compare, frame: Frame) -> Any:
-        left = self.value(node.left, frame)
-        result: Any = True
-        for operation, comparator in zip(node.ops, node.comparators, strict=True):
-            right = self.value(comparator, frame)
-            result = self._compare_two(operation, left, right)
-            if isinstance(result, Opaque) or not result:
-                return result
-            left = right
-        return result
+def _lambda(node: ast.Lambda) -> Code:
+    def make(evaluator: Evaluator, frame: Frame) -> Function:
+        scope = {**frame.outer, **frame.names}
+        return Function(node, frame.module, "<lambda>", frame.owner, scope=scope)
 
-    def _compare_two(self, operation: ast.cmpop, left: Any, right: Any) -> Any:
-        if isinstance(operation, (ast.In, ast.NotIn)) and isinstance(right, External):
-            with python_errors():
-                found = right.contains(self._evaluator(), left)
-            wanted = isinstance(operation, ast.In)
-            return found if isinstance(found, Opaque) else found is wanted
-        if isinstance(left, Opaque) or isinstance(right, Opaque):
-            return Opaque(f"{left!r} {type(operation).__name__} {right!r}")
-        if isinstance(right, (list, tuple)) and Opaque in map(type, right):
-            known = [item for item in right if not isinstance(item, Opaque)]
-            if isinstance(operation, (ast.In, ast.NotIn)) and left in known:
-                return isinstance(operation, ast.In)
-            return Opaque(f"{left!r} {type(operation).__name__} {right!r}")
-        return call_python(_COMPARE[type(operation)], [left, right], {})
+    return make
 
-    def _unary(self, node: ast.UnaryOp, frame: Frame) -> Any:
-        value = self.value(node.operand, frame)
-        if isinstance(node.op, ast.Not):
-            truth = self.truth(value)
-            return Opaque(f"not {value!r}") if truth is None else not truth
-        if isinstance(value, Opaque):
-            return value
-        operation = operator.neg if isinstance(node.op, ast.USub) else operator.pos
-        return call_python(operation, [value], {})
 
-    def _formatted(self, part: ast.expr, frame: Frame) -> str:
-        if isinstance(part, ast.Constant):
-            return str(part.value)
-        assert isinstance(part, ast.FormattedValue)
-        value = self.value(part.value, frame)
-        if part.conversion == ord("r"):
-            return repr(value)
-        if part.format_spec is not None and is_plain(value):
-            spec = self.value(part.format_spec, frame)
-            return str(call_python(format, [value, spec], {}))
-        return self.text(value)
+# containers
 
-    def _dict(self, node: ast.Dict, frame: Frame) -> dict[Any, Any]:
+
+def _items(nodes: list[ast.expr]) -> Code:
+    """Return what computes a new list of values."""
+    if all(type(node) is ast.Constant for node in nodes):
+        fixed = [node.value for node in nodes if isinstance(node, ast.Constant)]
+        return lambda evaluator, frame: fixed.copy()
+    if not any(isinstance(node, ast.Starred) for node in nodes):
+        codes = tuple(map(code_of, nodes))
+        return lambda evaluator, frame: [code(evaluator, frame) for code in codes]
+    parts = [
+        (code_of(node.value), True) if isinstance(node, ast.Starred) else (code_of(node), False)
+        for node in nodes
+    ]
+
+    def collect(evaluator: Evaluator, frame: Frame) -> list[Any]:
+        items: list[Any] = []
+        for code, is_starred in parts:
+            value = code(evaluator, frame)
+            items.extend(evaluator.iterate(value) if is_starred else (value,))
+        return items
+
+    return collect
+
+
+def _tuple(node: ast.Tuple) -> Code:
+    if _is_fixed(node):
+        return _constant(ast.Constant(ast.literal_eval(node)))
+    items = _items(node.elts)
+    return lambda evaluator, frame: tuple(items(evaluator, frame))
+
+
+def _set(node: ast.Set) -> Code:
+    items = _items(node.elts)
+    return lambda evaluator, frame: set(items(evaluator, frame))
+
+
+def _dict(node: ast.Dict) -> Code:
+    pairs = [
+        (None if key is None else code_of(key), code_of(value))
+        for key, value in zip(node.keys, node.values, strict=True)
+    ]
+
+    def build(evaluator: Evaluator, frame: Frame) -> dict[Any, Any]:
         result: dict[Any, Any] = {}
-        for key, value_node in zip(node.keys, node.values, strict=True):
-            value = self.value(value_node, frame)
+        for key, code in pairs:
+            value = code(evaluator, frame)
             if key is not None:
-                result[self.value(key, frame)] = value
+                result[key(evaluator, frame)] = value
             elif isinstance(value, dict):
                 result.update(value)
         return result
 
-    def _items(self, nodes: list[ast.expr], frame: Frame) -> list[Any]:
-        if all(type(node) is ast.Constant for node in nodes):
-            return [node.value for node in nodes if isinstance(node, ast.Constant)]
-        items: list[Any] = []
-        for node in nodes:
-            if isinstance(node, ast.Starred):
-                items.extend(self.iterate(self.value(node.value, frame)))
-            else:
-                items.append(self.value(node, frame))
-        return items
+    return build
 
-    def _comprehend(
-        self, generators: list[ast.comprehension], frame: Frame, wanted: tuple[ast.expr, ...]
-    ) -> Iterator[Any]:
-        if not generators:
-            values = tuple(self.value(node, frame) for node in wanted)
-            yield values[0] if len(values) == 1 else values
+
+def _comprehension(node: ast.ListComp | ast.GeneratorExp | ast.SetComp) -> Code:
+    return _loops(node.generators, code_of(node.elt))
+
+
+def _set_comprehension(node: ast.SetComp) -> Code:
+    items = _comprehension(node)
+    return lambda evaluator, frame: set(items(evaluator, frame))
+
+
+def _dict_comprehension(node: ast.DictComp) -> Code:
+    key, value = code_of(node.key), code_of(node.value)
+    pairs = _loops(
+        node.generators,
+        lambda evaluator, frame: (key(evaluator, frame), value(evaluator, frame)),
+    )
+    return lambda evaluator, frame: dict(pairs(evaluator, frame))
+
+
+def _loops(generators: list[ast.comprehension], wanted: Code) -> Code:
+    """Return what computes a list of what is wanted in nested loops, in a frame of its own."""
+    levels = [
+        (code_of(each.iter), assigner_of(each.target), tuple(map(code_of, each.ifs)))
+        for each in generators
+    ]
+
+    def fill(evaluator: Evaluator, frame: Frame, depth: int, found: list[Any]) -> None:
+        if depth == len(levels):
+            found.append(wanted(evaluator, frame))
             return
-        first, rest = generators[0], generators[1:]
-        inner = Frame(frame.module, frame.function, dict(frame.names), frame.owner, frame.outer)
-        for item in self.iterate(self.value(first.iter, inner)):
-            self.assign(first.target, item, inner)
-            if all(self.truth(self.value(test, inner)) for test in first.ifs):
-                yield from self._comprehend(rest, inner, wanted)
+        items, bind, tests = levels[depth]
+        for item in evaluator.iterate(items(evaluator, frame)):
+            bind(evaluator, frame, item)
+            for test in tests:
+                if not truth(test(evaluator, frame)):
+                    break
+            else:
+                fill(evaluator, frame, depth + 1, found)
 
-    def iterate(self, value: Any) -> list[Any]:
-        """Return the items of anything iterable; none where it is unknown."""
-        if isinstance(value, Opaque):
-            return []
-        if isinstance(value, Instance):
-            return self._items_of(value)
-        items: list[Any] = call_python(list, [value], {})
-        return items
+    def collect(evaluator: Evaluator, frame: Frame) -> list[Any]:
+        inner = Frame(frame.module, frame.function, frame.names.copy(), frame.owner, frame.outer)
+        found: list[Any] = []
+        fill(evaluator, inner, 0, found)
+        return found
 
-    def _items_of(self, value: Instance) -> list[Any]:
-        """Return the items of a sequence; of another object, such as a config, its keys."""
-        if not value.cls.has_method("__len__"):
-            return list(value.attributes)
-        length = self.call(self.get_attribute(value, "__len__"), [], {})
-        if isinstance(length, Opaque):
-            return []
-        item = self.get_attribute(value, "__getitem__")
-        return [self.call(item, [at], {}) for at in range(length)]
+    return collect
 
 
-_EXPRESSIONS: Mapping[type[ast.expr], Callable[[Expressions, Any, Frame], Any]] = {
-    ast.Constant: lambda _, node, frame: node.value,
-    ast.Attribute: Expressions._attribute,
-    ast.Call: Expressions._call,
-    ast.Subscript: Expressions._subscript,
-    ast.BoolOp: Expressions._boolean,
-    ast.Compare: Expressions._compare,
-    ast.IfExp: Expressions._conditional,
-    ast.BinOp: Expressions._binary,
-    ast.UnaryOp: Expressions._unary,
-    ast.JoinedStr: Expressions._text_of,
-    ast.Dict: Expressions._dict,
-    ast.List: lambda evaluator, node, frame: evaluator._items(node.elts, frame),
-    ast.Tuple: lambda evaluator, node, frame: tuple(evaluator._items(node.elts, frame)),
-    ast.Set: lambda evaluator, node, frame: set(evaluator._items(node.elts, frame)),
-    ast.ListComp: Expressions._comprehension,
-    ast.GeneratorExp: Expressions._comprehension,
-    ast.SetComp: lambda evaluator, node, frame: set(evaluator._comprehension(node, frame)),
-    ast.DictComp: lambda evaluator, node, frame: dict(
-        evaluator._comprehend(node.generators, frame, (node.key, node.value))
-    ),
-    ast.NamedExpr: Expressions._named,
-    ast.Lambda: Expressions._lambda,
-    ast.Slice: Expressions._slice,
+# targets
+
+
+@cache
+def assigner_of(target: ast.expr) -> Assigner:
+    """Return what binds a target of an assignment."""
+    match target:
+        case ast.Name():
+            return _name_assigner(target.id)
+        case ast.Attribute():
+            return _attribute_assigner(target)
+        case ast.Subscript():
+            return _item_assigner(target)
+        case ast.Tuple() | ast.List():
+            return _each_assigner(target)
+    return lambda evaluator, frame, value: None
+
+
+def _name_assigner(name: str) -> Assigner:
+    def assign(evaluator: Evaluator, frame: Frame, value: Any) -> None:
+        frame.names[name] = value
+
+    return assign
+
+
+def _attribute_assigner(target: ast.Attribute) -> Assigner:
+    subject, name = code_of(target.value), target.attr
+
+    def assign(evaluator: Evaluator, frame: Frame, value: Any) -> None:
+        evaluator.set_attribute(subject(evaluator, frame), name, value)
+
+    return assign
+
+
+def _item_assigner(target: ast.Subscript) -> Assigner:
+    owner, key = code_of(target.value), code_of(target.slice)
+
+    def assign(evaluator: Evaluator, frame: Frame, value: Any) -> None:
+        found = owner(evaluator, frame)
+        if not isinstance(found, (External, Opaque)):
+            call_python(operator.setitem, [found, key(evaluator, frame), value], {})
+
+    return assign
+
+
+def _each_assigner(target: ast.Tuple | ast.List) -> Assigner:
+    inner = tuple(map(assigner_of, target.elts))
+
+    def assign(evaluator: Evaluator, frame: Frame, value: Any) -> None:
+        unknown = isinstance(value, Opaque)
+        items = [value] * len(inner) if unknown else evaluator.iterate(value)
+        for bind, item in zip(inner, items, strict=False):
+            bind(evaluator, frame, item)
+
+    return assign
+
+
+def _named(node: ast.NamedExpr) -> Code:
+    code, bind = code_of(node.value), assigner_of(node.target)
+
+    def assign(evaluator: Evaluator, frame: Frame) -> Any:
+        value = code(evaluator, frame)
+        bind(evaluator, frame, value)
+        return value
+
+    return assign
+
+
+_EXPRESSIONS: Final[Mapping[type[ast.expr], Callable[[Any], Code]]] = {
+    ast.Constant: _constant,
+    ast.Name: _name,
+    ast.Attribute: _attribute,
+    ast.Call: _call,
+    ast.Subscript: _subscript,
+    ast.BoolOp: _boolean,
+    ast.Compare: _compare,
+    ast.IfExp: _conditional,
+    ast.BinOp: _binary,
+    ast.UnaryOp: _unary,
+    ast.JoinedStr: _joined,
+    ast.Dict: _dict,
+    ast.List: lambda node: _items(node.elts),
+    ast.Tuple: _tuple,
+    ast.Set: _set,
+    ast.ListComp: _comprehension,
+    ast.GeneratorExp: _comprehension,
+    ast.SetComp: _set_comprehension,
+    ast.DictComp: _dict_comprehension,
+    ast.NamedExpr: _named,
+    ast.Lambda: _lambda,
+    ast.Slice: _slice,
 }
-
-
-@contextmanager
-def python_errors() -> Iterator[None]:
-    """Turn what plain Python raises into what the evaluated code would raise."""
-    try:
-        yield
-    except TypeError as error:
-        raise raised_by_python(error) from error

@@ -75,6 +75,7 @@ class Module:
         definitions: name → what binds or changes it, in order.
         methods: class name → method name → its definition.
         values: names that were evaluated already.
+        loaded: what names mean in its functions, once that is settled: builtins and imports too.
     """
 
     name: str
@@ -83,6 +84,7 @@ class Module:
     definitions: dict[str, list[Definition]]
     methods: dict[str, dict[str, Definition]]
     values: dict[str, object] = field(default_factory=dict)
+    loaded: dict[str, object] = field(default_factory=dict)
 
 
 class Sources(Protocol):

@@ -131,12 +131,9 @@ class Objects(Parts):
             cls.lacks.add(name)
         return _ABSENT
 
-    def super_of(self, node: ast.Call, frame: Frame) -> Any:
+    def super_of(self, args: list[Any], frame: Frame) -> Any:
         """Return what `super()` or `super(Class, self)` gives."""
-        if node.args:
-            owner, subject = (self.value(argument, frame) for argument in node.args)
-        else:
-            owner, subject = frame.owner, next(iter(frame.names.values()), None)
+        owner, subject = args or (frame.owner, next(iter(frame.names.values()), None))
         return Super(owner, subject) if isinstance(owner, Class) else Opaque("super()")
 
     # attributes

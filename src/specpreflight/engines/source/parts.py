@@ -1,7 +1,7 @@
 """What the parts of the evaluator ask of each other.
 
-`Objects` knows classes, `Expressions` computes values, `Statements` runs bodies, and `Evaluator`
-looks up names and makes calls.
+`Objects` knows classes, `Operations` computes with values, and `Evaluator` looks up names and makes
+calls.
 """
 
 from __future__ import annotations
@@ -40,16 +40,8 @@ class Parts(ABC):
         """Evaluate an expression."""
 
     @abstractmethod
-    def assign(self, target: ast.expr, value: Any, frame: Frame) -> None:
-        """Bind a target of an assignment."""
-
-    @abstractmethod
     def call(self, target: Any, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """Call anything callable; an unknown function gives an unknown value."""
-
-    @abstractmethod
-    def load(self, name: str, frame: Frame) -> Any:
-        """Return the value of a bare name."""
 
     @abstractmethod
     def find(self, dotted: str) -> Any:
@@ -58,11 +50,3 @@ class Parts(ABC):
     @abstractmethod
     def module_name(self, module: Module, name: str) -> Any:
         """Return the value of a module's name."""
-
-    @abstractmethod
-    def define(self, node: ast.FunctionDef, frame: Frame) -> Any:
-        """Return the function that a `def` statement makes."""
-
-    @abstractmethod
-    def define_class(self, node: ast.ClassDef, frame: Frame) -> Class:
-        """Return the class that a `class` statement makes."""

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from specpreflight.engines.source.evaluator import Evaluator
@@ -137,7 +137,7 @@ class Instance:
         return f"<{self.cls.name} object>"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)
 class Method:
     """A function bound to an object or, for class methods, a class."""
 
@@ -247,6 +247,10 @@ class Frame(NamedTuple):
     names: dict[str, Any]
     owner: Class | None = None
     outer: Mapping[str, Any] = MappingProxyType({})
+
+
+#: What is compiled of an expression or a body: gives its value, or how it ended.
+Code: TypeAlias = Callable[["Evaluator", Frame], Any]
 
 
 class FieldSpec:
