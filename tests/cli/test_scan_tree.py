@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from make_tree import Made, make_tree
+
+from specpreflight.scanning import runner, workers
+from specpreflight.scanning.checking import Checked, Job
 
 
 @pytest.fixture(autouse=True)
@@ -53,3 +58,37 @@ def test_a_second_scan_says_the_same(run: Callable[..., Any], tmp_path: Path) ->
     assert first == second
     assert found_in(root, second.stdout) == sorted(answer)
     assert len(kept) == len(answer)
+
+
+def test_a_scan_of_which_a_worker_is_killed(
+    run: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One draft's check ends every process it runs in, another one's only the first."""
+    answer = make_tree(tmp_path / "tree", 30, 2, different=True, faults=0)
+    deadly, unlucky = (str(tmp_path / "tree" / one.draft) for one in answer[-5:-3])
+    words = ("scan", tmp_path / "tree", "--no-env", "--no-cache", "--format", "json-lines")
+    expected = run(*words, "--jobs", "1")
+    check = workers.run_job
+
+    def check_or_die(job: Job, *given: Any) -> Checked:
+        path = job.draft.path if job.draft is not None else ""
+        if path == deadly:
+            os.kill(os.getpid(), signal.SIGKILL)
+        if path == unlucky and not (tmp_path / "died").exists():
+            (tmp_path / "died").touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return check(job, *given)
+
+    monkeypatch.setattr(runner, "_ALONE", 0)
+    monkeypatch.setattr(workers, "run_job", check_or_die)
+    ran = run(*words, "--jobs", "2")
+    lines = expected.stdout.splitlines()
+    assert (tmp_path / "died").exists()
+    assert ran.stdout.splitlines() == [line for line in lines if f'"draft": "{deadly}"' not in line]
+    assert len(ran.stdout.splitlines()) == len(lines) - 1
+    assert ran.code == 3
+    target = tmp_path / "tree" / str(answer[-5].target)
+    assert [line for line in ran.stderr.splitlines() if "internal error" in line] == [
+        f"specpreflight: internal error: {deadly} for {target}: WorkerError: "
+        "the process that checked it was ended by signal 9, 3 times (out of memory?)"
+    ]
