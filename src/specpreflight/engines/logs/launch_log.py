@@ -75,8 +75,8 @@ class LaunchLog:
 
     @property
     def serves(self) -> bool:
-        """Whether it is up: only a few words in its lines matter from then on."""
-        return self.ready or self.served > 0
+        """Whether it is known to be up: only a few words in its lines matter from then on."""
+        return bool(self.engines) and (self.ready or self.served > 0)
 
     @property
     def now(self) -> Before:

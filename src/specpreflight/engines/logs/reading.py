@@ -42,6 +42,8 @@ _COMMAND: Final = re.compile(
 _EXPORT: Final = re.compile(r"^\++ (?:export )?((?:NCCL|SGLANG|SGL|VLLM)_\w+)=(\S*)")
 _SECRET: Final = re.compile(r"KEY|TOKEN|SECRET|PASSWORD")
 _SERVER_ARGS: Final = re.compile(r"\bserver_args=(?:ServerArgs)?([({])")
+#: A client's request that was answered: in a log whose beginning is lost, the first sign of life.
+_ANSWERED: Final = re.compile(rb'"POST /v1/\S+ HTTP/[\d.]+" 200')
 _START_HOOKS: Final = ("Max running requests is reset", "Overlap scheduler is disabled because")
 
 
@@ -130,7 +132,7 @@ class LogReading:
         """Read the lines that hold a telling word, with the tracebacks they begin."""
         start = 0
         while start < len(block) and launch.tracebacks.is_open and self.launches[-1] is launch:
-            start = self._read_line_at(block, start)
+            start = self._read_at(launch, block, start)
         if self.launches[-1] is launch:
             start = self._pass_survived(launch, block, start)
         telling = TellingLines(block, start, launch.engine)
@@ -138,31 +140,28 @@ class LogReading:
             line = start if launch.tracebacks.is_open else telling.first_from(start)
             self._sample(launch, block[start:line])
             self._number += block.count(b"\n", start, line)
-            start = self._pass_known(block, line) or self._read_line_at(block, line)
+            start = self._read_at(launch, block, line)
         if start < len(block):
             self._read_lines(block[start:])
 
-    def _read_line_at(self, block: bytes, start: int) -> int:
-        """Read the line that begins at `start`; return where the next one does."""
-        if start == len(block):
-            return start
+    def _read_at(self, launch: LaunchLog, block: bytes, start: int) -> int:
+        """Read the line that begins at `start`; return where the next one to read does.
+
+        A request's traceback is passed if its text was read before.
+        """
         end = block.find(b"\n", start)
         end = len(block) if end < 0 else end
-        self._read_raw(block[start:end])
-        self._number += 1
+        header = block.find(HEADER, start, end)
+        if header >= 0 and not launch.tracebacks.is_chained:
+            frames = self._requests.frames_at(block, header)
+            if frames is not None and self._requests.is_known(frames):
+                launch.tracebacks.end_requests()
+                self._number += frames.count(b"\n")
+                return start + len(frames)
+        if start < len(block):
+            self._read_raw(block[start:end])
+            self._number += 1
         return end + 1
-
-    def _pass_known(self, block: bytes, start: int) -> int:
-        """Return where the traceback of a request ends that begins at `start`, 0 if none does.
-
-        Only one whose text was read before is passed.
-        """
-        header = block.find(HEADER, start, block.find(b"\n", start))
-        frames = None if header < 0 else self._requests.frames_at(block, header)
-        if frames is None or not self._requests.is_known(frames):
-            return 0
-        self._number += frames.count(b"\n")
-        return start + len(frames)
 
     def _pass_survived(self, launch: LaunchLog, block: bytes, start: int) -> int:
         """Take from what a server outlives only what tells its release; return where that ends."""
@@ -188,6 +187,8 @@ class LogReading:
 
     def _read_raw(self, raw: bytes) -> None:
         launch = self.launches[-1]
+        if not launch.serves and b"200 OK" in raw and _ANSWERED.search(raw):
+            launch.step, launch.ready = "READY", True
         if any(words in raw for words in PERIODIC):
             self._sample(launch, raw)
             self._note_serving(launch, raw)

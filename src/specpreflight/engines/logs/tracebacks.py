@@ -29,6 +29,8 @@ _CHAINED: Final = ("During handling of the above", "The above exception was the 
 _MOST_LINES: Final = 400
 _MOST_AFTER: Final = 8
 _MOST_TRACES: Final = 256
+#: So many lines of others may stand between two of a traceback.
+_MOST_BETWEEN: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,14 +77,33 @@ class TraceReader:
         self._current: dict[str, Trace] = {}
         self._announced: dict[str, int] = {}
         self._ignored_line = -9
+        self._between = 0
 
     @property
     def is_open(self) -> bool:
         """Whether the next lines may belong to a traceback."""
-        return any(trace.open or trace.after < _MOST_AFTER for trace in self._current.values())
+        return self._between < _MOST_BETWEEN and any(
+            trace.open or trace.after < _MOST_AFTER for trace in self._current.values()
+        )
+
+    @property
+    def is_chained(self) -> bool:
+        """Whether the next traceback goes on with one that was read."""
+        return any(trace.chained for trace in self._current.values())
+
+    def end_requests(self) -> None:
+        """Wait no longer for lines that continue the messages of tracebacks, but for fatal ones."""
+        for trace in self._current.values():
+            if not trace.open and not trace.fatal:
+                trace.after = _MOST_AFTER
 
     def read(self, line: Line, before: Before) -> bool:
         """Take a line; return whether it belongs to a traceback."""
+        belongs = self._read(line, before)
+        self._between = 0 if belongs else self._between + 1
+        return belongs
+
+    def _read(self, line: Line, before: Before) -> bool:
         text = line.text
         if any(words in text for words in FATAL):
             self._announced[line.process] = line.number
