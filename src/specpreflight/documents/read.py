@@ -123,6 +123,17 @@ def read_bytes(path: str | Path, name: str, *, limit: int = SIZE_LIMIT) -> bytes
     Raises:
         InputError: it is missing, unreadable, too large or no regular file.
     """
+    return read_with_status(path, name, limit=limit)[0]
+
+
+def read_with_status(
+    path: str | Path, name: str, *, limit: int = SIZE_LIMIT
+) -> tuple[bytes, os.stat_result]:
+    """Return the bytes of a regular file and its status, as `read_bytes` does.
+
+    Raises:
+        InputError: it is missing, unreadable, too large or no regular file.
+    """
     try:
         descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
     except ValueError:
@@ -148,7 +159,7 @@ def read_bytes(path: str | Path, name: str, *, limit: int = SIZE_LIMIT) -> bytes
         chunks = []
         while chunk := os.read(descriptor, status.st_size + 1):
             chunks.append(chunk)
-        return b"".join(chunks)
+        return b"".join(chunks), status
     except OSError as error:
         raise _unreadable(name, error) from None
     finally:

@@ -14,11 +14,11 @@ from specpreflight.models.checkpoint import Problem
 from specpreflight.models.launch import Launch
 from specpreflight.models.policy import Policy
 from specpreflight.models.report import Report
-from specpreflight.scanning.checking import Checked, Job, JobSide, looks_alike
+from specpreflight.scanning.checking import Checked, Job, looks_alike
 from specpreflight.scanning.places import Place, Places, as_given
 from specpreflight.scanning.store import Store
 from specpreflight.scanning.subjects import Subject
-from specpreflight.scanning.template import Template, slot_of
+from specpreflight.scanning.template import Template
 from specpreflight.scanning.workers import Processes, ThisProcess, Workers
 
 #: Different launches whose reports are kept at hand.
@@ -84,7 +84,7 @@ class _Waiting(NamedTuple):
     subject: Subject
     target: Place | None
     draft: Place | None
-    job: Job
+    key: JobKey
     answer: _Answer
 
 
@@ -137,28 +137,23 @@ class Runner:
                 gc.disable()
 
     def _begin(self, subject: Subject, number: int) -> _Waiting:
-        target, draft = (None if side is None else self._places.of(side) for side in subject[:2])
+        target = None if subject.target is None else self._places.of("target", subject.target)
+        draft = None if subject.draft is None else self._places.of("draft", subject.draft)
         if target is not None and draft is not None and target.directory == draft.directory:
             target, draft = as_given(target.names.given), as_given(draft.names.given)
-        job = Job(
-            number,
-            _side("target", target),
-            _side("draft", draft),
-            subject.paired_by is not None,
-            subject.inferred,
-        )
         key = JobKey(
             number,
             target and target.identity,
             draft and draft.identity,
-            (job.target and job.target.name, job.draft and job.draft.name),
-            job.paired,
-            job.inferred,
-            all(place is None or place.directory is not None for place in (target, draft)),
+            (target and target.slot, draft and draft.slot),
+            subject.paired_by is not None,
+            subject.inferred,
+            (target is None or target.directory is not None)
+            and (draft is None or draft.directory is not None),
         )
-        return _Waiting(subject, target, draft, job, self._answer(key, job))
+        return _Waiting(subject, target, draft, key, self._answer(key, target, draft))
 
-    def _answer(self, key: JobKey, job: Job) -> _Answer:
+    def _answer(self, key: JobKey, target: Place | None, draft: Place | None) -> _Answer:
         answer = self._known.get(key)
         if answer is not None:
             self._known.move_to_end(key)
@@ -169,6 +164,7 @@ class Runner:
             future.set_result(kept)
             answer = _Answer(future)
         else:
+            job = _job(key, target, draft)
             answer = _Answer(self._submit(job), lambda checked: self._keep(key, checked))
         self._known[key] = answer
         if len(self._known) > _REMEMBERED:
@@ -187,28 +183,31 @@ class Runner:
             self._store.put(key, checked)
 
     def _finish(self, waiting: _Waiting) -> Scanned:
-        subject, target, draft, job, answer = waiting
+        subject, target, draft, key, answer = waiting
         try:
             template = answer.wait()
-            if not looks_alike(template.value.looks, job):
-                template = Template(self._workers.submit(job).result())
+            if template.value.looks:
+                job = _job(key, target, draft)
+                if not looks_alike(template.value.looks, job):
+                    template = Template(self._workers.submit(job).result())
         except Exception as error:
             what = " for ".join(side.given for side in (subject.draft, subject.target) if side)
             return Scanned(None, subject, failure=f"{what}: {type(error).__name__}: {error}")
-        names = {
-            side.name: place.names
-            for side, place in ((job.target, target), (job.draft, draft))
-            if side is not None and side.name is not None and place is not None
-        }
+        names = {}
+        for place in (target, draft):
+            if place is not None and place.slot is not None:
+                names[place.slot] = place.names
         report, problems, _ = template.fill(names, subject.paired_by)
-        if self._policy is not None:
+        if self._policy is not None and report.findings:
             report = judge(report, self._policy)
         return Scanned(report, subject, problems)
 
 
-def _side(role: str, place: Place | None) -> JobSide | None:
-    if place is None:
-        return None
-    if place.directory is None:
-        return JobSide(place.names.given, None)
-    return JobSide(place.directory, slot_of(role, place.names.given))
+def _job(key: JobKey, target: Place | None, draft: Place | None) -> Job:
+    return Job(
+        key.conditions,
+        target and target.job_side,
+        draft and draft.job_side,
+        key.paired,
+        key.inferred,
+    )

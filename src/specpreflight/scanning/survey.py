@@ -14,7 +14,7 @@ from hashlib import blake2b
 from typing import IO, Final, NamedTuple
 
 from specpreflight.documents import Document, parse_document
-from specpreflight.documents.read import read_bytes
+from specpreflight.documents.read import read_with_status
 from specpreflight.errors import InputError
 from specpreflight.models.checkpoint import Checkpoint
 from specpreflight.models.pairing import (
@@ -144,8 +144,8 @@ def _look(found: FoundCheckpoint, profiles: _Profiles) -> Surveyed | None:
     """Return a model's checkpoint, `None` for another program's config.json."""
     path = f"{found.path}/config.json"
     try:
-        data = read_bytes(path, path)
-        identity = identify(data, found.entries)
+        data, status = read_with_status(path, path)
+        identity = identify(data, status, found.entries)
     except (InputError, OSError):
         return Surveyed(found.path, found.real, None, Profile("unknown"))
     names = [entry.name for entry in found.entries]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
+from functools import partial
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 _MARK: Final = "/specpreflight-slot/"
@@ -30,7 +31,8 @@ def slot_of(role: str, given: str) -> str:
     It holds those texts of the given path that an engine would look for.
     """
     lowered = given.lower()
-    return f"{_MARK}{role}" + "".join(f" {text}" for text in _TELLING if text in lowered)
+    telling = [text for text in _TELLING if text in lowered]
+    return " ".join((f"{_MARK}{role}", *telling)) if telling else f"{_MARK}{role}"
 
 
 class Names(NamedTuple):
@@ -47,8 +49,11 @@ class Names(NamedTuple):
 
 _T = TypeVar("_T")
 
-#: Replaces the slots in a text.
-_Renaming = Callable[[str], str]
+#: The texts that take the place of slots, a longer slot before one that it begins with.
+_Texts = Mapping[str, str]
+
+#: Returns a value with its slots filled.
+_Fill = Callable[[_Texts], Any]
 
 
 class Template(Generic[_T]):
@@ -62,28 +67,21 @@ class Template(Generic[_T]):
         """Return the value with the names of checkpoints in their slots."""
         if self._fill is None:
             return self.value
-        pairs = [(PAIRED_BY_SLOT, paired_by or "")]
+        texts = {PAIRED_BY_SLOT: paired_by or ""}
         for slot, (given, config) in names.items():
-            if config != f"{given}/config.json":
-                pairs.append((f"{slot}/config.json", config))
-            pairs.append((slot, given))
-
-        def rename(text: str) -> str:
-            for slot, name in pairs:
-                text = text.replace(slot, name)
-            return text
-
-        filled: _T = self._fill(rename)
+            texts[f"{slot}/config.json"] = config
+            texts[slot] = given
+        filled: _T = self._fill(texts)
         return filled
 
 
-def _filler(value: Any) -> Callable[[_Renaming], Any] | None:
+def _filler(value: Any) -> _Fill | None:
     """Return what fills the slots of a value, `None` where it has none.
 
     Only the parts that hold a slot are built again; the rest is shared by all reports.
     """
     if isinstance(value, str):
-        return (lambda rename: rename(value)) if _MARK in value else None
+        return partial(_filled, value) if _MARK in value else None
     if isinstance(value, Mapping):
         return _of_mapping(value)
     if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
@@ -97,36 +95,42 @@ def _filler(value: Any) -> Callable[[_Renaming], Any] | None:
     return None
 
 
-def _of_parts(
-    parts: list[Any], build: Callable[[list[Any]], Any]
-) -> Callable[[_Renaming], Any] | None:
+def _filled(text: str, texts: _Texts) -> str:
+    whole = texts.get(text)
+    if whole is not None:
+        return whole
+    for slot, name in texts.items():
+        text = text.replace(slot, name)
+    return text
+
+
+def _of_parts(parts: list[Any], build: Callable[[list[Any]], Any]) -> _Fill | None:
     slots = [(at, fill) for at, part in enumerate(parts) if (fill := _filler(part)) is not None]
     if not slots:
         return None
 
-    def fill_all(rename: _Renaming) -> Any:
+    def fill_all(texts: _Texts) -> Any:
         filled = parts.copy()
         for at, fill in slots:
-            filled[at] = fill(rename)
+            filled[at] = fill(texts)
         return build(filled)
 
     return fill_all
 
 
-def _of_mapping(value: Mapping[Any, Any]) -> Callable[[_Renaming], Any] | None:
-    keys = _of_parts(list(value), list)
-    values = _of_parts(list(value.values()), list)
-    if keys is None and values is None:
+def _of_mapping(value: Mapping[Any, Any]) -> _Fill | None:
+    fill_keys = _of_parts(list(value), list)
+    slots = [(key, fill) for key, part in value.items() if (fill := _filler(part)) is not None]
+    if fill_keys is None and not slots:
         return None
-    plain_keys, plain_values = list(value), list(value.values())
+    plain = dict(value)
 
-    def fill_mapping(rename: _Renaming) -> Any:
-        return dict(
-            zip(
-                plain_keys if keys is None else keys(rename),
-                plain_values if values is None else values(rename),
-                strict=True,
-            )
-        )
+    def fill_mapping(texts: _Texts) -> Any:
+        filled = plain.copy()
+        for key, fill in slots:
+            filled[key] = fill(texts)
+        if fill_keys is None:
+            return filled
+        return dict(zip(fill_keys(texts), filled.values(), strict=True))
 
     return fill_mapping

@@ -24,8 +24,10 @@ _TOKENIZERS: Final = ("tokenizer_config.json", "tokenizer.json", "vocab.json", "
 _HEADER_LIMIT: Final = 100_000_000
 
 
-def identify(config: bytes, entries: Sequence[os.DirEntry[str]]) -> bytes | None:
-    """Return the digest of a checkpoint with these entries, sorted by name.
+def identify(
+    config: bytes, status: os.stat_result, entries: Sequence[os.DirEntry[str]]
+) -> bytes | None:
+    """Return the digest of a checkpoint with this config.json and these entries, sorted by name.
 
     It is `None` where the path counts as well: transformers 4 guesses a missing `model_type` from
     the path's text (`models/auto/configuration_auto.py:AutoConfig.from_pretrained`).
@@ -36,32 +38,30 @@ def identify(config: bytes, entries: Sequence[os.DirEntry[str]]) -> bytes | None
     if b'"model_type"' not in config:
         return None
     digest = blake2b(config, digest_size=16)
-    times: list[tuple[str, float]] = []
-    own_time = 0.0
+    times: list[float] = []
     for entry in entries:
         name = entry.name
         try:
-            found = entry.stat()
+            found = status if name == "config.json" else entry.stat()
         except OSError:
             _feed(digest, name, "dangling")
             continue
         _feed(digest, name, found.st_mode, found.st_uid, found.st_gid)
         if entry.is_symlink():
             _feed(digest, os.path.realpath(entry.path))
-        if name == "config.json":
-            own_time = found.st_mtime
+        if found is status:
             continue
         if stat.S_ISDIR(found.st_mode):
             _feed(digest, *_names_in(entry.path))
             continue
         _feed(digest, found.st_size)
-        times.append((name, found.st_mtime))
+        times.append(found.st_mtime)
         if name.endswith(".safetensors"):
             digest.update(_read_header(entry.path))
         elif name in _SIDE_FILES:
             digest.update(Path(entry.path).read_bytes())
     if times:
-        _feed(digest, *(int(max(time - own_time, 0) // _DAY) for _, time in times))
+        _feed(digest, *(int(max(time - status.st_mtime, 0) // _DAY) for time in times))
     return digest.digest()
 
 
