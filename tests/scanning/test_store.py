@@ -6,6 +6,7 @@ import os
 import pickle
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from specpreflight.models.finding import Origin
 from specpreflight.models.launch import Hardware, Variable
 from specpreflight.scanning.checking import Checked, Job, JobSide, run_job
 from specpreflight.scanning.runner import JobKey
-from specpreflight.scanning.store import Store, open_store
+from specpreflight.scanning.store import Store, open_store, prune
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "kimi-k2.5-eagle3"
 CONDITIONS = Conditions(identify_engine("sglang@0.5.11"))
@@ -96,5 +97,126 @@ def test_two_scans_at_once(tmp_path: Path) -> None:
     first, second = (process.communicate()[0] for process in both)
     assert first == second
     assert first.count(b"\n") == 10
-    kept = [path.name for path in (tmp_path / "cache").rglob("*") if path.is_file()]
-    assert len(kept) == 10
+    assert len(entries_of(tmp_path / "cache" / "specpreflight" / "scan")) == 10
+
+
+DAY = 86_400
+
+
+def entries_of(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.glob("??/*"))
+
+
+def age(path: Path, days: float) -> None:
+    moment = time.time() - days * DAY
+    os.utime(path, (moment, moment))
+
+
+@pytest.fixture
+def kept(tmp_path: Path, checked: Checked, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache with three entries, and the folder of the user's store."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    folder = tmp_path / "specpreflight" / "scan"
+    for target in (b"a", b"b", b"c"):
+        Store(folder, [CONDITIONS]).put(KEY._replace(target=target), checked)
+    return folder
+
+
+def test_what_was_not_used_for_a_month_is_removed(kept: Path) -> None:
+    first, second, third = entries_of(kept)
+    age(first, 30.1)
+    age(second, 29.9)
+    age(third, -400)  # of a clock that was wrong
+    prune(kept)
+    assert entries_of(kept) == [second, third]
+
+
+def test_it_is_looked_for_once_a_day(kept: Path) -> None:
+    open_store([CONDITIONS])
+    first, second, third = entries_of(kept)
+    age(first, 31)
+    age(kept / "pruned", 0.9)
+    open_store([CONDITIONS])
+    assert entries_of(kept) == [first, second, third]
+    age(kept / "pruned", 1.1)
+    open_store([CONDITIONS])
+    assert entries_of(kept) == [second, third]
+    age(second, 31)
+    open_store([CONDITIONS])
+    assert entries_of(kept) == [second, third]
+    age(kept / "pruned", -400)
+    open_store([CONDITIONS])
+    assert entries_of(kept) == [third]
+
+
+def test_a_use_is_noted_once_a_day(kept: Path, checked: Checked) -> None:
+    store = Store(kept, [CONDITIONS])
+    key = KEY._replace(target=b"b")
+    entry = store._path(key)
+    for days, noted in ((29, 0), (1.1, 0), (0.9, 0.9)):
+        age(entry, days)
+        assert store.get(key) == checked
+        assert time.time() - entry.stat().st_mtime == pytest.approx(noted * DAY, abs=600)
+
+
+def test_scratch_files_of_scans_that_were_killed_are_removed(kept: Path) -> None:
+    [shelf, *_] = kept.glob("??")
+    scratch = shelf / "tmp12345678"
+    scratch.write_bytes(b"half a report")
+    prune(kept)
+    assert scratch.exists()
+    age(scratch, 31)
+    (kept / "pruned").unlink()
+    prune(kept)
+    assert not scratch.exists()
+
+
+def test_nothing_else_is_removed(kept: Path, tmp_path: Path) -> None:
+    [shelf, *_] = kept.glob("??")
+    others = [kept / "notes", tmp_path / "specpreflight" / "other", shelf / "folder"]
+    others[2].mkdir()
+    (shelf / "link").symlink_to(others[0])
+    others[0].touch()
+    others[1].touch()
+    for path in others:
+        age(path, 365)
+    prune(kept)
+    assert all(path.exists() for path in (*others, shelf / "link"))
+
+
+def test_a_cache_that_cannot_be_pruned_is_no_failure(
+    kept: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for entry in entries_of(kept):
+        age(entry, 31)
+
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "unlink", refuse)
+    assert open_store([CONDITIONS]) is not None
+    monkeypatch.setattr(Path, "touch", refuse)
+    age(kept / "pruned", 2)
+    assert open_store([CONDITIONS]) is not None
+    assert len(entries_of(kept)) == 3
+    prune(kept / "nothing")
+
+
+def test_an_entry_that_another_scan_removes_first(
+    kept: Path, checked: Checked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two scans prune at once: each removes what the other has not."""
+    entries = entries_of(kept)
+    for entry in entries:
+        age(entry, 31)
+    lstat = Path.lstat
+
+    def lstat_after_the_other(path: Path) -> os.stat_result:
+        found = lstat(path)
+        if path == entries[1]:
+            path.unlink()
+        return found
+
+    monkeypatch.setattr(Path, "lstat", lstat_after_the_other)
+    prune(kept)
+    assert entries_of(kept) == []

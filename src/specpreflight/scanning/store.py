@@ -3,7 +3,8 @@
 An entry is one file that is written beside its place and renamed, so that two scans at once see
 whole entries only. Its name is a digest of the contents of both checkpoints, the conditions of the
 launch, and this installation with its engine data: nothing ever becomes stale, it is not found any
-more. Unpickling is restricted to the classes of a report.
+more. What nobody has found for a month is removed. Unpickling is restricted to the classes of a
+report.
 """
 
 from __future__ import annotations
@@ -13,7 +14,9 @@ import io
 import os
 import pickle
 import re
+import stat
 import tempfile
+import time
 from collections.abc import Sequence
 from functools import cache
 from hashlib import blake2b
@@ -28,6 +31,14 @@ if TYPE_CHECKING:
     from specpreflight.scanning.runner import JobKey
 
 _PACKAGE: Final = Path(__file__).parents[1]
+
+_DAY: Final = 86_400.0
+
+#: Seconds that an entry is kept for after its last use, to the day.
+_KEPT: Final = 30 * _DAY
+
+#: The file whose time says when unused entries were last looked for.
+_STAMP: Final = "pruned"
 
 #: Variables of a shell, a terminal or a CI job, which differ from run to run; no engine reads them.
 _OF_THE_SESSION: Final = re.compile(
@@ -46,7 +57,7 @@ class Store:
     def get(self, key: JobKey) -> Checked | None:
         """Return what is kept, `None` where it is not there or cannot be read."""
         try:
-            data = self._path(key).read_bytes()
+            data = _read_used(self._path(key))
             kept = _Unpickler(io.BytesIO(data)).load()
         except (OSError, pickle.UnpicklingError, EOFError, AttributeError, ValueError, TypeError):
             return None
@@ -68,6 +79,43 @@ class Store:
         return self._folder / name[:2] / name[2:]
 
 
+def _read_used(path: Path) -> bytes:
+    """Return what an entry holds, and note that it was used; once a day will do."""
+    with path.open("rb") as file:
+        if not _is_recent(os.fstat(file.fileno()).st_mtime, _DAY):
+            with contextlib.suppress(OSError):  # a cache that others fill may only be read
+                os.utime(path)
+        return file.read()
+
+
+def _is_recent(moment: float, seconds: float) -> bool:
+    """Return whether a time of a file is at most so many seconds ago; one to come is not."""
+    return 0 <= time.time() - moment <= seconds
+
+
+def prune(folder: Path) -> None:
+    """Remove the entries that were not used for a month; look for them once a day at most.
+
+    Two scans may do so at once, and others look up and keep reports meanwhile: what is gone is not
+    found, and is checked again. What cannot be removed stays.
+    """
+    stamp = folder / _STAMP
+    with contextlib.suppress(OSError):
+        if stamp.exists() and _is_recent(stamp.stat().st_mtime, _DAY):
+            return
+        stamp.touch()
+        for shelf in folder.glob("[0-9a-f][0-9a-f]"):
+            for path in shelf.iterdir():
+                _remove_unused(path)
+
+
+def _remove_unused(path: Path) -> None:
+    with contextlib.suppress(OSError):
+        found = path.lstat()
+        if stat.S_ISREG(found.st_mode) and time.time() - found.st_mtime > _KEPT:
+            path.unlink()
+
+
 class _Unpickler(pickle.Unpickler):
     """Reads the classes of a report, and no other."""
 
@@ -81,7 +129,7 @@ class _Unpickler(pickle.Unpickler):
 
 
 def open_store(conditions: Sequence[Conditions]) -> Store | None:
-    """Return the user's store, `None` where a launch depends on more than its key tells.
+    """Return the user's store, pruned, or `None` where a launch depends on more than its key tells.
 
     That is an engine's source tree, NCCL as it is installed, or a file that a flag names.
     """
@@ -96,7 +144,9 @@ def open_store(conditions: Sequence[Conditions]) -> Store | None:
             return None
     base = os.environ.get("XDG_CACHE_HOME")
     cache = Path(base) if base else Path.home() / ".cache"
-    return Store(cache / "specpreflight" / "scan", conditions)
+    folder = cache / "specpreflight" / "scan"
+    prune(folder)
+    return Store(folder, conditions)
 
 
 def _may_be_file(word: str) -> bool:
