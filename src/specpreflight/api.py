@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -29,6 +28,7 @@ from specpreflight.models.launch import EngineVersion, Hardware, Launch, Variabl
 from specpreflight.models.report import EngineUsed, Inputs, Report, Summary, Verdict
 from specpreflight.models.resolved import Resolved
 from specpreflight.models.secrets import redact
+from specpreflight.models.sha256 import sha256
 from specpreflight.models.weights import why_unseen
 from specpreflight.rules.registry import rules_for, undecided
 from specpreflight.rules.rule import Rule
@@ -287,7 +287,7 @@ def _fingerprint(finding: Finding, launch: Launch) -> str:
         for value in finding.values
     )
     text = "\n".join((finding.rule, launch.engine.name, *places))
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    return sha256(text.encode()).hexdigest()[:16]
 
 
 def _importance(finding: Finding) -> tuple[int, int, int, str]:

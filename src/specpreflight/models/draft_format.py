@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from enum import Enum
 from typing import Any
 
@@ -21,16 +20,19 @@ class DraftFormat(str, Enum):
     STANDALONE = "standalone"
 
 
-#: Parts of architecture names, most telling first (SGLang `srt/models`, vLLM
+#: Parts of architecture names in lower case, most telling first (SGLang `srt/models`, vLLM
 #: `model_executor/models/registry.py`, speculators' and AngelSlim's exporters).
 _ARCHITECTURES = (
-    (re.compile(r"eagle-?3", re.IGNORECASE), DraftFormat.EAGLE3),
-    (re.compile(r"eagle", re.IGNORECASE), DraftFormat.EAGLE),
-    (re.compile(r"dspark", re.IGNORECASE), DraftFormat.DSPARK),
-    (re.compile(r"dflash", re.IGNORECASE), DraftFormat.DFLASH),
-    (re.compile(r"medusa", re.IGNORECASE), DraftFormat.MEDUSA),
-    (re.compile(r"(NextN|MTP|MTPModel)$"), DraftFormat.MTP),
+    ("eagle3", DraftFormat.EAGLE3),
+    ("eagle-3", DraftFormat.EAGLE3),
+    ("eagle", DraftFormat.EAGLE),
+    ("dspark", DraftFormat.DSPARK),
+    ("dflash", DraftFormat.DFLASH),
+    ("medusa", DraftFormat.MEDUSA),
 )
+
+#: How the names of MTP layers end.
+_MTP = ("NextN", "MTP", "MTPModel")
 
 _SPECULATORS = {
     "eagle": DraftFormat.EAGLE,
@@ -48,10 +50,13 @@ def draft_format(draft: Checkpoint) -> DraftFormat:
     as `LlamaForCausalLM` is recognised by those.
     """
     root: Any = draft.config.root
-    architecture = first_architecture(draft)
-    for pattern, found in _ARCHITECTURES:
-        if architecture is not None and pattern.search(architecture):
+    architecture = first_architecture(draft) or ""
+    lower = architecture.lower()
+    for part, found in _ARCHITECTURES:
+        if part in lower:
             return found
+    if architecture.endswith(_MTP):
+        return DraftFormat.MTP
     stated = root.get("speculators_model_type")
     if isinstance(stated, str) and stated in _SPECULATORS:
         return _SPECULATORS[stated]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from specpreflight.models.finding import (
@@ -15,6 +15,7 @@ from specpreflight.models.finding import (
     Skipped,
     Stage,
 )
+from specpreflight.models.frozen import dataclass
 from specpreflight.models.resolved import ResolvedValue
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import cache
 from typing import Any, Final
 
 REDACTED = "<redacted>"
@@ -15,23 +16,20 @@ _SECRET_WORDS = frozenset(
 )
 
 #: Text that only refers to a secret: `${HF_TOKEN}`, `$(cat token)`, `<token>`.
-_REFERENCE = re.compile(r"\$[{(A-Za-z_].*|<[^<>]*>|")
+_REFERENCE: Final = r"\$[{(A-Za-z_].*|<[^<>]*>|"
 
 #: What gives a secret away wherever it stands: a password in a URL, the parameters of a signed
 #: one, and the forms of keys that services hand out.
-_SHAPES: Final = tuple(
-    re.compile(pattern)
-    for pattern in (
-        r"(?<=://)[^/\s:@]*:[^/\s@]+(?=@)",
-        r"(?<=https://)[^/\s:@]+(?=@)",
-        r"(?<=http://)[^/\s:@]+(?=@)",
-        r"(?i)(?P<kept>[?&;][\w.-]*(?:token|key|secret|passw(?:or)?d|sig|signature|credential|auth)"
-        r"[\w.-]*=)[^&;\s#\"']+",
-        r"(?i)(?P<kept>\bbearer\s+)[\w.~+/=-]{8,}",
-        r"\b(?:hf_|sk-|sk_|gh[opsu]_|github_pat_|glpat-|xox[abprs]-|nvapi-)[\w-]{8,}",
-        r"\bAKIA[0-9A-Z]{16}\b",
-        r"\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*",
-    )
+_SHAPES: Final = (
+    r"(?<=://)[^/\s:@]*:[^/\s@]+(?=@)",
+    r"(?<=https://)[^/\s:@]+(?=@)",
+    r"(?<=http://)[^/\s:@]+(?=@)",
+    r"(?i)(?P<kept>[?&;][\w.-]*(?:token|key|secret|passw(?:or)?d|sig|signature|credential|auth)"
+    r"[\w.-]*=)[^&;\s#\"']+",
+    r"(?i)(?P<kept>\bbearer\s+)[\w.~+/=-]{8,}",
+    r"\b(?:hf_|sk-|sk_|gh[opsu]_|github_pat_|glpat-|xox[abprs]-|nvapi-)[\w-]{8,}",
+    r"\bAKIA[0-9A-Z]{16}\b",
+    r"\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*",
 )
 #: A secret of fewer characters, or a short number, is left out under its own name only.
 _SHORTEST: Final = 4
@@ -52,7 +50,7 @@ def redact(name: str, value: Any) -> Any:
     """Return the value, or `<redacted>` where the name says that it is a secret."""
     if isinstance(value, list) and is_secret(name):
         return [redact(name, item) for item in value]
-    if isinstance(value, str) and is_secret(name) and not _REFERENCE.fullmatch(value):
+    if isinstance(value, str) and is_secret(name) and not re.fullmatch(_REFERENCE, value):
         return REDACTED
     return value
 
@@ -104,7 +102,7 @@ def scrub(data: Any, secrets: Iterable[str] = ()) -> Any:
                 data = data.replace(secret, REDACTED)
             elif secret in data:
                 data = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", REDACTED, data)
-        for shape in _SHAPES:
+        for shape in _shapes():
             kept = r"\g<kept>" if shape.groups else ""
             data = shape.sub(kept + REDACTED, data)
         return data
@@ -127,6 +125,12 @@ def named_values(data: Any, name: str = "") -> Iterator[tuple[str, Any]]:
         yield name, data
 
 
+@cache
+def _shapes() -> tuple[re.Pattern[str], ...]:
+    """Return `_SHAPES`, compiled when a text is first looked through: a check does not."""
+    return tuple(map(re.compile, _SHAPES))
+
+
 def _secrets_in(name: str, text: str) -> Iterator[str]:
     """Yield what is secret in one value: all of it, what its JSON names, a password of its URL."""
     if redact(name, text) == REDACTED:
@@ -136,6 +140,6 @@ def _secrets_in(name: str, text: str) -> Iterator[str]:
             for key, value in named_values(json.loads(text)):
                 if isinstance(value, str) and redact(key, value) == REDACTED:
                     yield value
-    for shape in _SHAPES:
+    for shape in _shapes():
         for match in shape.finditer(text):
             yield match[0].rpartition("=" if shape.groups else ":")[2]

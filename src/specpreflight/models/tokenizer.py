@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from types import MappingProxyType
@@ -30,7 +29,9 @@ class Tokenizer(NamedTuple):
 
     def digest(self) -> str:
         """Return the SHA-256 of the id → token map, in the order of the ids."""
-        hashed = hashlib.sha256()
+        from hashlib import sha256
+
+        hashed = sha256()
         for token, number in sorted(self.tokens.items(), key=lambda item: (item[1], item[0])):
             hashed.update(f"{number}\0{token}\0".encode("utf-8", "surrogatepass"))
         return hashed.hexdigest()

@@ -22,7 +22,7 @@ from specpreflight.models.argument_parser import (
     parse_arguments,
 )
 
-_SUFFIXED = re.compile(r"(\d+(?:\.\d+)?)(Ki|Mi|Gi|Ti|k|M|G|T)")
+_SUFFIXED = r"(\d+(?:\.\d+)?)(Ki|Mi|Gi|Ti|k|M|G|T)"
 _DECIMAL = {"k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _BINARY = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
 _HELP = Option(("-h", "--help"), "help", action="help")
@@ -202,7 +202,7 @@ def human_readable_int(text: str) -> int:
         ConversionError: with the engine's text.
     """
     text = text.strip()
-    match = _SUFFIXED.fullmatch(text)
+    match = re.fullmatch(_SUFFIXED, text)
     if match is None:
         try:
             return int(text)

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from packaging.version import Version
-
+from specpreflight.engines.sglang.release_order import release_key
 from specpreflight.engines.source.values import Dtype, External, Instance, raised
 
 if TYPE_CHECKING:
@@ -20,10 +19,10 @@ class ConfigPrinter(External):
     """`PreTrainedConfig.__repr__` of one transformers release; only its failures are restated."""
 
     def __init__(self, transformers: str) -> None:
-        version = Version(transformers)
-        self._takes_null = version >= Version("5.0.0rc0")
-        self._dtype_key = "dtype" if version >= Version("4.56") else "torch_dtype"
-        self._as_it_is = (str, int) if version >= Version("4.57") else (str,)
+        release = release_key(transformers)
+        self._takes_null = release >= release_key("5.0.0rc0")
+        self._dtype_key = "dtype" if release >= release_key("4.56") else "torch_dtype"
+        self._as_it_is = (str, int) if release >= release_key("4.57") else (str,)
 
     def evaluate(self, evaluator: Evaluator, args: list[Any], kwargs: dict[str, Any]) -> str:
         """Return a short form of the object, or raise what printing it would."""

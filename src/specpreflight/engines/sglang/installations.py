@@ -24,8 +24,8 @@ PLACES = (
     "sgl-workspace/sglang/python/sglang",
     "opt/*/lib/python3*/site-packages/sglang",
 )
-_VERSION = re.compile(r"""^__version__\s*=\s*(?:version\s*=\s*)?["']([^"']+)["']""", re.MULTILINE)
-_PIN = re.compile(r"""\b(torch|transformers|sgl-kernel|sglang-kernel)\s*==\s*([\w.+!]+)""")
+_VERSION = r"""(?m)^__version__\s*=\s*(?:version\s*=\s*)?["']([^"']+)["']"""
+_PIN = r"\b(torch|transformers|sgl-kernel|sglang-kernel)\s*==\s*([\w.+!]+)"
 
 
 def find_package(folder: Path) -> Path | None:
@@ -74,7 +74,7 @@ def read_version(root: Path) -> str | None:
     for name in ("_version.py", "version.py"):
         path = root / name
         if path.is_file():
-            found = _VERSION.search(path.read_text("utf-8", "replace"))
+            found = re.search(_VERSION, path.read_text("utf-8", "replace"))
             if found:
                 return found[1]
     return installed_version(root.parent, root.name)
@@ -95,7 +95,7 @@ def read_pins(root: Path) -> dict[str, str]:
     """
     for text in _requirements(root):
         found: dict[str, str] = {}
-        for name, version in _PIN.findall(text):
+        for name, version in re.findall(_PIN, text):
             found.setdefault("kernel" if name.endswith("kernel") else name, version)
         if found:
             return found

@@ -21,14 +21,12 @@ from specpreflight.errors import UsageError
 from specpreflight.models.launch import EngineVersion
 
 _MOVING = frozenset({"main", "master", "latest", "nightly", "dev", "head", "HEAD"})
-_IMAGE = re.compile(r"(?:[\w.-]+(?::\d+)?/)*[\w.-]+:([\w][\w.-]*)(?:@sha256:\w+)?")
+_IMAGE = r"(?:[\w.-]+(?::\d+)?/)*[\w.-]+:([\w][\w.-]*)(?:@sha256:\w+)?"
 #: NVIDIA's own images are tagged by year and month.
-_MONTH = re.compile(r"(2\d)\.(0\d|1[0-2])(?:-[\w.-]+)?")
-_TAG = re.compile(rf"v?({VERSION.pattern})(?:-[\w.-]+)?")
-_DATED = re.compile(
-    r"(?:nightly|dev|main|latest)[\w.-]*?(20\d{2})-?([01]\d)-?([0-3]\d)(?!\d)[\w.-]*"
-)
-_COMMIT = re.compile(r"(?=.*[a-f])(?=.*\d)[0-9a-f]{7,40}")
+_MONTH = r"(2\d)\.(0\d|1[0-2])(?:-[\w.-]+)?"
+_TAG = rf"v?({VERSION.pattern})(?:-[\w.-]+)?"
+_DATED = r"(?:nightly|dev|main|latest)[\w.-]*?(20\d{2})-?([01]\d)-?([0-3]\d)(?!\d)[\w.-]*"
+_COMMIT = r"(?=.*[a-f])(?=.*\d)[0-9a-f]{7,40}"
 
 
 def identify(wanted: str | None) -> EngineVersion:
@@ -50,7 +48,7 @@ def identify(wanted: str | None) -> EngineVersion:
         raise UsageError("no SGLang version was given after `@`", hint="such as sglang@0.5.9")
     if text == "installed" or text.startswith("installed:"):
         return identify_installed(text.partition(":")[2] or None)
-    image = _IMAGE.fullmatch(text)
+    image = re.fullmatch(_IMAGE, text) if ":" in text else None
     if image is not None:
         return _identify_tag(image[1], f"image tag {text}")
     if _is_path(text):
@@ -96,17 +94,19 @@ def identify_installed(python: str | None = None) -> EngineVersion:
 
 def _identify_tag(text: str, how: str) -> EngineVersion:
     known = releases()
-    month, dated = _MONTH.fullmatch(text), _DATED.fullmatch(text)
+    if text in known:
+        return _version(text, how)
+    month, dated = re.fullmatch(_MONTH, text), re.fullmatch(_DATED, text)
     if month is not None:
         return _identify_day(f"20{month[1]}-{month[2]}-31", how)
     if dated is not None:
         return _identify_day(f"{dated[1]}-{dated[2]}-{dated[3]}", how)
-    match = _TAG.fullmatch(text)
+    match = re.fullmatch(_TAG, text)
     if match is not None:
         return _identify_number(match[1], how)
     if text in _MOVING or text.split("-")[0] in _MOVING:
         return _version(known[-1], f"{how}: the newest known release stands for it")
-    if _COMMIT.fullmatch(text):
+    if re.fullmatch(_COMMIT, text):
         raise UsageError(
             f"commit {text} cannot be placed without its source",
             hint=f"give the checkout's folder, or the nearest release (newest known: {known[-1]})",

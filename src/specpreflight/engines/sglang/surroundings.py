@@ -7,8 +7,6 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from packaging.version import Version
-
 from specpreflight.engines.sglang.facts import UNKNOWN, EnvironmentVariable
 from specpreflight.engines.source.builtin_functions import signature
 from specpreflight.engines.source.values import (
@@ -262,6 +260,13 @@ def _warn(evaluator: Evaluator, args: list[Any], kwargs: dict[str, Any]) -> None
     evaluator.log.append(("warning", str(args[0])))
 
 
+def parse_version(text: Any) -> Any:
+    """Do what `packaging.version.Version` does; most launches never compare versions."""
+    from packaging.version import Version
+
+    return Version(text)
+
+
 def _join(*parts: Any) -> Any:
     if not all(isinstance(part, str) for part in parts):
         return Opaque("os.path.join()")
@@ -290,8 +295,8 @@ def surroundings(variables: Mapping[str, str], files: Files) -> dict[str, Any]:
         "os.path.abspath": lambda path: path,
         "inspect.signature": Special(signature),
         "pathlib.Path": lambda *parts: FilePath(files, "/".join(str(part) for part in parts)),
-        "packaging.version.parse": Version,
-        "packaging.version.Version": Version,
+        "packaging.version.parse": parse_version,
+        "packaging.version.Version": parse_version,
         "numbers.Integral": int,
         "numbers.Real": (int, float),
         "os.PathLike": type("PathLike", (), {}),

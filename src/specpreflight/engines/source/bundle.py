@@ -13,8 +13,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from packaging.version import Version
-
 from specpreflight.engines.source.modules import Definition, Module, Sources, build_module
 
 #: Run: since, before, text.
@@ -94,6 +92,8 @@ def nearest_release(folder: Path, package: str, wanted: str | None) -> str:
     known: list[str] = json.loads((folder / RELEASES).read_bytes())[package]
     if wanted is None or wanted in known:
         return wanted or known[-1]
+    from packaging.version import Version
+
     older = [release for release in known if Version(release) <= Version(wanted)]
     return older[-1] if older else known[0]
 
