@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -88,7 +88,8 @@ def scan(
 
 def run_scan(options: Options, extent: Extent) -> int:
     """Scan as the options say, write the reports as they come, and return the exit code."""
-    from specpreflight.cli.scan_output import open_writers, progress_of
+    from specpreflight.cli.scan_output import open_writers
+    from specpreflight.cli.scan_progress import show_progress
     from specpreflight.models.idle import IdleWatch
     from specpreflight.reports.scan_text import Tally
     from specpreflight.scanning.survey import survey
@@ -97,20 +98,22 @@ def run_scan(options: Options, extent: Extent) -> int:
     tally, worst = Tally(), 0
     watch = None if options.policy is None else IdleWatch(options.policy)
     tree = CheckpointTree(roots_of(options.paths, extent), latest=extent.latest)
-    with open_writers(options) as writers, closing(survey(tree)) as found:
+    with ExitStack() as stack:
+        progress = stack.enter_context(show_progress())
+        writers = stack.enter_context(open_writers(options))
+        found = stack.enter_context(closing(survey(progress.count(tree))))
         scanned = scanned_in(found, options, extent)
-        with progress_of(scanned, found.checkpoints) as shown:
-            for one in shown:
-                worst = worst_of(worst, _rank(one, options))
-                if one.report is None:
-                    continue
-                tally.add(one.report)
-                if one.subject is not None and one.subject.unpaired and one.subject.draft:
-                    tally.unpaired.append((one.subject.draft.given, one.subject.unpaired))
-                if watch is not None:
-                    watch.see(one.report)
-                for writer in writers:
-                    writer.add(one.report)
+        for one in progress.count(scanned, _most_launches(found, options)):
+            worst = worst_of(worst, _rank(one, options))
+            if one.report is None:
+                continue
+            tally.add(one.report)
+            if one.subject is not None and one.subject.unpaired and one.subject.draft:
+                tally.unpaired.append((one.subject.draft.given, one.subject.unpaired))
+            if watch is not None:
+                watch.see(one.report)
+            for writer in writers:
+                writer.add(one.report)
         for writer in writers:
             writer.end(tally, found.unreadable)
     for unreadable in found.unreadable:
@@ -123,6 +126,12 @@ def run_scan(options: Options, extent: Extent) -> int:
     if found.unreadable:
         worst = worst_of(worst, InputError.exit_code)
     return worst
+
+
+def _most_launches(found: Survey, options: Options) -> int:
+    """Return how many launches will be checked if no target is a draft's, and no file has two."""
+    engines = len(options.engines or options.configured_engines) or 1
+    return found.checkpoints * engines + len(found.launch_files)
 
 
 def _rank(one: Scanned, options: Options) -> int:

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from specpreflight.cli.check import Options
     from specpreflight.reports.scan_text import Tally
     from specpreflight.reports.text import Line, Piece
-    from specpreflight.scanning import Scanned
     from specpreflight.sources.checkpoint_tree import Unreadable
 
 
@@ -166,13 +165,3 @@ class _Document:
 def _write(stream: IO[str], text: str) -> None:
     """Write text as it is."""
     click.echo(text, file=stream, nl=False)
-
-
-@contextmanager
-def progress_of(scanned: Iterator[Scanned], length: int) -> Iterator[Iterator[Scanned]]:
-    """Give what is scanned, with a progress bar where stderr is a terminal and stdout is not."""
-    if not sys.stderr.isatty() or sys.stdout.isatty():
-        yield scanned
-        return
-    with click.progressbar(scanned, length=length, file=sys.stderr) as bar:
-        yield iter(bar)
