@@ -22,13 +22,16 @@ from specpreflight.engines.sglang.transformers_names import (
 )
 from specpreflight.engines.source.evaluator import Evaluator
 from specpreflight.engines.source.modules import Sources
+from specpreflight.engines.source.natives import is_plain
 from specpreflight.engines.source.values import (
     Class,
     External,
     Function,
     Instance,
+    Method,
     Opaque,
     Special,
+    deep_copy,
     raised,
 )
 from specpreflight.models.checkpoint import Checkpoint
@@ -49,6 +52,8 @@ OVERRIDE = "SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN"
 
 #: Packages that a plain installation of SGLang lacks.
 _NOT_INSTALLED = frozenset({"vllm", "modelscope", "deep_ep", "mooncake", "aiter"})
+
+_AUTO_CONFIG = "transformers.models.auto.configuration_auto.AutoConfig"
 
 _UTILITIES = ("sglang.srt.utils", "sglang.srt.utils.common")
 _PLATFORMS = ("is_cuda", "is_hip", "is_cpu", "is_npu", "is_xpu", "is_hpu", "is_musa", "is_mps")
@@ -122,6 +127,7 @@ class EngineSource(Evaluator):
         self.answers: dict[str, tuple[Any, dict[str, Any]]] = {}
         self.altered = False
         self.asked_capability = False
+        self._configs: dict[str, tuple[Any, list[tuple[str, str]]]] = {}
         self.mapping = ConfigMapping(registrations)
         self.variables = dict(variables)
         self.transformers_major = int(transformers.split(".")[0])
@@ -141,6 +147,7 @@ class EngineSource(Evaluator):
                 self._remote_class
             ),
             "transformers": Opaque("transformers"),
+            f"{_AUTO_CONFIG}.from_pretrained": Special(self._read_config),
             "transformers.utils.cached_file": files.find,
             "transformers.__version__": transformers,
         }
@@ -180,6 +187,7 @@ class EngineSource(Evaluator):
         self._files.replace(self._folders, {**configs, **contents})
         self._reader.checkpoints = checkpoints
         self._registry.forget()
+        self._configs.clear()
         self.forget_calls()
         self.log.clear()
         self.doubts.clear()
@@ -194,17 +202,16 @@ class EngineSource(Evaluator):
             self.altered = True
         super().set_attribute(subject, name, value)
 
-    def _instance_attribute(self, subject: Instance, name: str) -> Any:
-        """Return an attribute of an object.
+    def reads_itself(self, subject: Instance, reader: Function) -> bool:
+        """Return whether a `__getattribute__` has to be asked.
 
         Restates `HeterogeneousConfigMixin.__getattribute__` for configurations whose layers are
         all alike, which is most of them: the attribute as it is stored.
         """
-        if subject.attributes.get("_heterogeneity_spec") is None:
-            own = self.inherited(subject.cls, "__getattribute__")
-            if isinstance(own, Function) and own.module.name == _HETEROGENEITY:
-                return self.stored_attribute(subject, name)
-        return super()._instance_attribute(subject, name)
+        return (
+            reader.module.name != _HETEROGENEITY
+            or subject.attributes.get("_heterogeneity_spec") is not None
+        )
 
     @cached_property
     def models(self) -> Mapping[str, bool]:
@@ -248,6 +255,27 @@ class EngineSource(Evaluator):
             if subject.name == "transformers"
             else super().opaque_attribute(subject, name)
         )
+
+    def _read_config(self, _: Evaluator, args: list[Any], kwargs: dict[str, Any]) -> Any:
+        """Return what `AutoConfig.from_pretrained` gives: a new object each time, made once.
+
+        The engine reads a config for each of its questions, at one revision or another; a launch
+        has one checkpoint for a path.
+        """
+        cls = self.find("transformers.AutoConfig")
+        read = Method(self.own_method(cls, "from_pretrained"), cls)
+        given = {name: value for name, value in kwargs.items() if name != "revision"}
+        if not all(is_plain(value) for value in (*args, *given.values())):
+            return self.call(read, args, kwargs)
+        key = repr((args, sorted(given.items())))
+        if key not in self._configs:
+            said = len(self.log)
+            config = self.call(read, args, kwargs)
+            self._configs[key] = deep_copy(config), self.log[said:]
+            return config
+        config, log = self._configs[key]
+        self.log += log
+        return deep_copy(config)
 
     def _remote_class(self, _: Evaluator, args: list[Any], kwargs: dict[str, Any]) -> Any:
         """Return a stand-in for a class that only remote code defines: it keeps every key.

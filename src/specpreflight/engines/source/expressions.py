@@ -31,11 +31,15 @@ if TYPE_CHECKING:
 Assigner: TypeAlias = Callable[["Evaluator", Frame, Any], None]
 
 #: Values that Python compares by itself, with nothing unknown in them.
-_SIMPLE: Final = frozenset({int, str, bool, float, type(None)})
-_NUMBERS: Final = frozenset({int, float})
+_SIMPLE: Final[frozenset[type]] = frozenset({int, str, bool, float, type(None)})
+_NUMBERS: Final[frozenset[type]] = frozenset({int, float})
 
-_EQUALITY: Final = (ast.Eq, ast.NotEq, ast.Is, ast.IsNot)
+#: Containers that look for an item by its hash, whatever else they hold.
+_HASHED: Final = frozenset({dict, set, frozenset})
+
+_IDENTITY: Final = (ast.Is, ast.IsNot)
 _ORDER: Final = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
+_MEMBERSHIP: Final = (ast.In, ast.NotIn)
 
 
 @cache
@@ -146,22 +150,52 @@ def _compare(node: ast.Compare) -> Code:
 
 
 def _compare_two(operation: type[ast.cmpop], left: Code, comparator: ast.expr) -> Code:
-    right, function = code_of(comparator), COMPARE[operation]
-    short = _NUMBERS if operation in _ORDER else _SIMPLE if operation in _EQUALITY else None
+    if operation in _ORDER:
+        return _compare_simple(operation, left, code_of(comparator), _NUMBERS)
+    if operation in _MEMBERSHIP:
+        return _find(operation, left, comparator)
+    if operation in _IDENTITY and isinstance(comparator, ast.Constant):
+        return _is(operation, left, comparator.value)
+    return _compare_simple(operation, left, code_of(comparator), _SIMPLE)
+
+
+def _compare_simple(
+    operation: type[ast.cmpop], left: Code, right: Code, simple: frozenset[type]
+) -> Code:
+    function = COMPARE[operation]
 
     def compare(evaluator: Evaluator, frame: Frame) -> Any:
         one, other = left(evaluator, frame), right(evaluator, frame)
-        if short is not None and type(one) in short and type(other) in short:
+        if type(one) in simple and type(other) in simple:
             return function(one, other)
         return evaluator.compare(operation, one, other)
 
+    return compare
+
+
+def _is(operation: type[ast.cmpop], left: Code, fixed: Any) -> Code:
+    function = COMPARE[operation]
+
+    def compare(evaluator: Evaluator, frame: Frame) -> Any:
+        one = left(evaluator, frame)
+        if type(one) is Opaque:
+            return evaluator.compare(operation, one, fixed)
+        return function(one, fixed)
+
+    return compare
+
+
+def _find(operation: type[ast.cmpop], left: Code, comparator: ast.expr) -> Code:
+    right, function = code_of(comparator), COMPARE[operation]
+    is_fixed = _is_fixed(comparator)
+
     def find(evaluator: Evaluator, frame: Frame) -> Any:
         one, items = left(evaluator, frame), right(evaluator, frame)
-        if type(one) in _SIMPLE:
+        if type(one) in _SIMPLE and (is_fixed or type(items) in _HASHED):
             return function(one, items)
         return evaluator.compare(operation, one, items)
 
-    return find if short is None and _is_fixed(comparator) else compare
+    return find
 
 
 def _is_fixed(node: ast.expr) -> bool:
@@ -282,8 +316,7 @@ def _items(nodes: list[ast.expr]) -> Code:
         fixed = [node.value for node in nodes if isinstance(node, ast.Constant)]
         return lambda evaluator, frame: fixed.copy()
     if not any(isinstance(node, ast.Starred) for node in nodes):
-        codes = tuple(map(code_of, nodes))
-        return lambda evaluator, frame: [code(evaluator, frame) for code in codes]
+        return _list_of(tuple(map(code_of, nodes)))
     parts = [
         (code_of(node.value), True) if isinstance(node, ast.Starred) else (code_of(node), False)
         for node in nodes
@@ -297,6 +330,16 @@ def _items(nodes: list[ast.expr]) -> Code:
         return items
 
     return collect
+
+
+def _list_of(codes: tuple[Code, ...]) -> Code:
+    """Return what computes a list of so many values; most lists are arguments, and short."""
+    match codes:
+        case (first,):
+            return lambda evaluator, frame: [first(evaluator, frame)]
+        case (first, second):
+            return lambda evaluator, frame: [first(evaluator, frame), second(evaluator, frame)]
+    return lambda evaluator, frame: [code(evaluator, frame) for code in codes]
 
 
 def _tuple(node: ast.Tuple) -> Code:

@@ -21,6 +21,7 @@ _PLAIN = (
     type(None), bool, int, float, str, bytes, list, dict, tuple, set, frozenset, Dtype, slice,
     range,
 )  # fmt: skip
+_PLAIN_TYPES = frozenset(_PLAIN)
 
 #: Built-in functions that only compute; those that see objects are in `objects.py`.
 _PURE: Mapping[str, Callable[..., Any]] = {
@@ -32,12 +33,12 @@ _PURE: Mapping[str, Callable[..., Any]] = {
 }  # fmt: skip
 
 #: Iterators are turned into lists, so that evaluated code may look at them twice.
-_LAZY = (enumerate, zip, reversed, map, filter)
+_LAZY = frozenset({enumerate, zip, reversed, map, filter, type(reversed([]))})
 
 
 def is_plain(value: Any) -> bool:
     """Return whether Python itself can compute with a value."""
-    return isinstance(value, _PLAIN)
+    return type(value) in _PLAIN_TYPES or isinstance(value, _PLAIN)
 
 
 def call_python(function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]) -> Any:
@@ -45,12 +46,12 @@ def call_python(function: Callable[..., Any], args: list[Any], kwargs: dict[str,
 
     An unknown argument makes the result unknown.
     """
-    for argument in (*args, *kwargs.values()):
-        if type(argument) is Opaque and not getattr(function, "takes_unknown", False):
-            return Opaque(f"{getattr(function, '__name__', repr(function))}()")
+    unknown = Opaque in map(type, args) or (kwargs and Opaque in map(type, kwargs.values()))
+    if unknown and not getattr(function, "takes_unknown", False):
+        return Opaque(f"{getattr(function, '__name__', repr(function))}()")
     try:
         result = function(*args, **kwargs)
-        return list(result) if isinstance(result, _LAZY) else result
+        return list(result) if type(result) in _LAZY else result
     except Raised:
         raise
     except Undecided:

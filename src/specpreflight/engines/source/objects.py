@@ -13,9 +13,11 @@ from specpreflight.engines.source.strict import (
     class_validators,
     initialise_dataclass,
     is_dataclass,
+    strict_field,
     validate_field,
 )
 from specpreflight.engines.source.values import (
+    ABSENT,
     Class,
     DataclassConstructor,
     External,
@@ -26,6 +28,7 @@ from specpreflight.engines.source.values import (
     Method,
     Opaque,
     Raised,
+    Slot,
     Super,
     decorator_name,
     raised,
@@ -33,8 +36,6 @@ from specpreflight.engines.source.values import (
 
 if TYPE_CHECKING:
     from specpreflight.engines.source.evaluator import Evaluator
-
-_ABSENT: Any = object()
 
 _OURS = (Function, Method, Class, External, Opaque)
 
@@ -74,18 +75,18 @@ class Objects(Parts):
         return cls
 
     def class_attribute(self, cls: Class, name: str) -> Any:
-        """Return what a class's own body binds `name` to, `_ABSENT` where it does not."""
+        """Return what a class's own body binds `name` to, `ABSENT` where it does not."""
         if name in cls.attributes:
             return cls.attributes[name]
         dotted = f"{cls.module.name}.{cls.name}.{name}"
         if dotted in self.known:
             found = self.known[dotted]
         elif name in cls.methods:
-            found = self._method(cls, name)
+            found = self.own_method(cls, name)
         elif name in cls.body:
             found = self._body_value(cls, name)
         else:
-            return _ABSENT
+            return ABSENT
         cls.attributes[name] = found
         if isinstance(found, Instance):
             named = self.inherited(found.cls, "__set_name__")
@@ -98,8 +99,9 @@ class Objects(Parts):
         value = self.value(statement, Frame(cls.module, cls.name, {}, cls))
         return self.field_default(value)
 
-    def _method(self, cls: Class, name: str) -> Any:
-        found: Any = _ABSENT
+    def own_method(self, cls: Class, name: str) -> Any:
+        """Return the function that a class's body defines, whatever `known` says of it."""
+        found: Any = ABSENT
         for statement in cls.methods[name].statements:
             assert isinstance(statement, ast.FunctionDef)
             function = self.define(statement, Frame(cls.module, "<module>", {}, cls))
@@ -114,22 +116,22 @@ class Objects(Parts):
         return value.default if isinstance(value, FieldSpec) else value
 
     def inherited(self, cls: Class, name: str) -> Any:
-        """Return what `cls` or one of its bases binds `name` to, or `_ABSENT`."""
+        """Return what `cls` or one of its bases binds `name` to, or `ABSENT`."""
         if name not in cls.found:
             cls.found[name] = self.look_up(cls.order, name)
         return cls.found[name]
 
     def look_up(self, order: tuple[Any, ...], name: str) -> Any:
-        """Return the first definition of `name` in an order of classes, or `_ABSENT`."""
+        """Return the first definition of `name` in an order of classes, or `ABSENT`."""
         for cls in order:
             if name in cls.attributes:
                 return cls.attributes[name]
             if name in cls.lacks:
                 continue
-            if (found := self.class_attribute(cls, name)) is not _ABSENT:
+            if (found := self.class_attribute(cls, name)) is not ABSENT:
                 return found
             cls.lacks.add(name)
-        return _ABSENT
+        return ABSENT
 
     def super_of(self, args: list[Any], frame: Frame) -> Any:
         """Return what `super()` or `super(Class, self)` gives."""
@@ -141,7 +143,10 @@ class Objects(Parts):
     def get_attribute(self, subject: Any, name: str) -> Any:
         """Return `subject.name`."""
         if isinstance(subject, Instance):
-            return self._instance_attribute(subject, name)
+            slot = subject.cls.slots.get(name) or self.slot_of(subject.cls, name)
+            if slot.reader is not None and self.reads_itself(subject, slot.reader):
+                return self.call(slot.reader, [subject, name], {})
+            return self._stored(subject, slot)
         if isinstance(subject, Class):
             return self._static_attribute(subject, name)
         if isinstance(subject, Super):
@@ -165,29 +170,47 @@ class Objects(Parts):
         dotted = f"{subject.name}.{name}"
         return self.known.get(dotted, Opaque(dotted))
 
-    def _instance_attribute(self, subject: Instance, name: str) -> Any:
-        own = self.inherited(subject.cls, "__getattribute__")
-        if isinstance(own, Function):
-            return self.call(own, [subject, name], {})
-        return self.stored_attribute(subject, name)
+    def reads_itself(self, subject: Instance, reader: Function) -> bool:
+        """Return whether a `__getattribute__` of the classes has to be asked for attributes."""
+        return True
+
+    def slot_of(self, cls: Class, name: str) -> Slot:
+        """Return how the objects of a class have an attribute."""
+        slot = cls.slots.get(name)
+        if slot is None:
+            stored = self.alias(cls, name)
+            found = self.inherited(cls, stored)
+            reader = self.inherited(cls, "__getattribute__")
+            writer = self.inherited(cls, "__setattr__")
+            slot = cls.slots[name] = Slot(
+                stored,
+                found,
+                isinstance(found, Function) and found.kind == "property",
+                reader if isinstance(reader, Function) else None,
+                writer if isinstance(writer, Function) else None,
+                strict_field(cls, name),
+            )
+        return slot
 
     def stored_attribute(self, subject: Instance, name: str) -> Any:
         """Return an attribute as `object.__getattribute__` finds it, through the alias map."""
-        name = self.alias(subject.cls, name)
+        return self._stored(subject, self.slot_of(subject.cls, name))
+
+    def _stored(self, subject: Instance, slot: Slot) -> Any:
+        name, found = slot.name, slot.found
+        if slot.is_property:
+            return self.call(found, [subject], {})
+        if name in subject.attributes:
+            return subject.attributes[name]
         if name == "__class__":
             return subject.cls
         if name == "__dict__":
             return subject.attributes
-        found = self.inherited(subject.cls, name)
-        if isinstance(found, Function) and found.kind == "property":
-            return self.call(found, [subject], {})
-        if name in subject.attributes:
-            return subject.attributes[name]
-        if found is _ABSENT:
+        if found is ABSENT:
             fallback = self.inherited(subject.cls, "__getattr__")
             if isinstance(fallback, Function):
                 return self.call(fallback, [subject, name], {})
-            if _inherits_unknown(subject.cls):
+            if subject.cls.inherits_unknown:
                 return Opaque(f"{subject.cls.name}.{name}")
             raise raised("AttributeError", f"'{subject.cls.name}' object has no attribute '{name}'")
         if isinstance(found, Function) and found.kind != "staticmethod":
@@ -202,8 +225,8 @@ class Objects(Parts):
         if name == "__class_validators__":
             return class_validators(self._evaluator(), cls)
         found = self.look_up(cls.order, name)
-        if found is _ABSENT:
-            if _inherits_unknown(cls):
+        if found is ABSENT:
+            if cls.inherits_unknown:
                 return Opaque(f"{cls.name}.{name}")
             if name == "__init__" and is_dataclass(cls):
                 return DataclassConstructor(cls)
@@ -220,7 +243,7 @@ class Objects(Parts):
             if found.kind == "property":
                 return self.call(found, [subject.subject], {})
             return found if found.kind == "staticmethod" else Method(found, subject.subject)
-        if found is not _ABSENT:
+        if found is not ABSENT:
             return found
         if name in ("__init__", "__post_init__"):
             return _ConstructorOf(order, subject.subject)
@@ -235,28 +258,31 @@ class Objects(Parts):
             subject.lacks.discard(name)
             for known in self.classes:
                 known.found.clear()
+                known.slots.clear()
         if not isinstance(subject, Instance):
             return
-        own = self.inherited(subject.cls, "__setattr__")
-        if isinstance(own, Function):
-            self.call(own, [subject, name, value], {})
+        slot = self.slot_of(subject.cls, name)
+        if slot.writer is not None:
+            self.call(slot.writer, [subject, name, value], {})
         else:
-            self.store_attribute(subject, name, value)
+            self._store(subject, name, slot, value)
 
     def store_attribute(self, subject: Instance, name: str, value: Any) -> None:
         """Set an attribute as `object.__setattr__` does, through checks and the alias map."""
-        validate_field(self._evaluator(), subject.cls, name, value)
-        name = self.alias(subject.cls, name)
-        found = self.inherited(subject.cls, name)
-        if isinstance(found, Function) and found.kind == "property":
-            if found.setter is None:
-                raise raised(
-                    "AttributeError",
-                    f"property '{name}' of '{subject.cls.name}' object has no setter",
-                )
-            self.call(found.setter, [subject, value], {})
+        self._store(subject, name, self.slot_of(subject.cls, name), value)
+
+    def _store(self, subject: Instance, name: str, slot: Slot, value: Any) -> None:
+        if slot.field is not None:
+            validate_field(self._evaluator(), slot.field, name, value)
+        if not slot.is_property:
+            subject.attributes[slot.name] = value
+        elif slot.found.setter is None:
+            raise raised(
+                "AttributeError",
+                f"property '{slot.name}' of '{subject.cls.name}' object has no setter",
+            )
         else:
-            subject.attributes[name] = value
+            self.call(slot.found.setter, [subject, value], {})
 
     def delete_attribute(self, subject: Any, name: str) -> None:
         """Do `del subject.name`."""
@@ -378,18 +404,6 @@ def _sets(node: ast.FunctionDef, name: str) -> bool:
         and decorator.value.id == name
         for decorator in node.decorator_list
     )
-
-
-def _inherits_unknown(cls: Class) -> bool:
-    """Return whether a base class is not at hand, other than a few known to add nothing."""
-    return any(
-        isinstance(base, Opaque) and base.name.rpartition(".")[2] not in _HARMLESS_BASES
-        for ancestor in cls.order
-        for base in ancestor.bases
-    )
-
-
-_HARMLESS_BASES = frozenset({"PushToHubMixin", "ABC", "object", "Protocol", "Generic"})
 
 
 def is_guess(subject: Any, name: str, found: Any) -> bool:

@@ -8,11 +8,13 @@ which SGLang meets from 0.5.10 on (0.5.6.post1 for one release).
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any, cast
 
 from specpreflight.engines.source.values import (
     Class,
+    Field,
     FieldSpec,
     Frame,
     Function,
@@ -26,15 +28,6 @@ from specpreflight.engines.source.values import (
 
 if TYPE_CHECKING:
     from specpreflight.engines.source.evaluator import Evaluator
-
-
-class Field(NamedTuple):
-    """A field: the annotation (`None` where annotations are strings) and how its value is made."""
-
-    name: str
-    annotation: ast.expr | None
-    default: ast.expr | None
-    owner: Class
 
 
 def is_dataclass(cls: Class) -> bool:
@@ -70,9 +63,7 @@ def initialise_dataclass(
 
 def _default(evaluator: Evaluator, field: Field) -> Any:
     assert field.default is not None
-    value = evaluator.value(
-        field.default, Frame(field.owner.module, field.owner.name, {}, field.owner)
-    )
+    value = evaluator.value(field.default, _frame_of(field))
     if isinstance(value, FieldSpec):
         return evaluator.call(value.factory, [], {}) if value.factory else value.default
     return deep_copy(value)
@@ -150,17 +141,18 @@ def _validate(evaluator: Evaluator, cls: Class, subject: Instance) -> None:
             raise wrapped from error
 
 
-def validate_field(evaluator: Evaluator, cls: Class, name: str, value: Any) -> None:
-    """Check a value against a field's declared type; classes without `@strict` check nothing."""
-    if cls.strict is None:
-        return
-    field = fields(cls.strict).get(name)
-    if field is None:
-        return
+def strict_field(cls: Class, name: str) -> Field | None:
+    """Return the field whose values a strict class checks; others check nothing."""
+    return None if cls.strict is None else fields(cls.strict).get(name)
+
+
+def validate_field(evaluator: Evaluator, field: Field, name: str, value: Any) -> None:
+    """Check a value against a field's declared type and its own validators."""
     try:
-        if field.annotation is not None:
+        if field.annotation is not None and type(value) not in _accepted(field.annotation):
             check_type(evaluator, field, name, value, field.annotation)
-        _run_validators(evaluator, field, value)
+        for validator in _validators(evaluator, field):
+            evaluator.call(validator, [value], {})
     except Raised as error:
         if not error.bases & {"ValueError", "TypeError"}:
             raise
@@ -170,15 +162,43 @@ def validate_field(evaluator: Evaluator, cls: Class, name: str, value: Any) -> N
         ) from error
 
 
-def _run_validators(evaluator: Evaluator, field: Field, value: Any) -> None:
+def _validators(evaluator: Evaluator, field: Field) -> Sequence[Any]:
+    """Return the validators that a field is written with; made when the class is, that is once."""
+    if not isinstance(field.default, ast.Call):
+        return ()
+    known: dict[str, list[Any]] = field.owner.attributes.setdefault("<validators>", {})
+    if field.name not in known:
+        spec = evaluator.value(field.default, _frame_of(field))
+        known[field.name] = spec.validators if isinstance(spec, FieldSpec) else []
+    return known[field.name]
 
-    if isinstance(field.default, ast.Call):
-        spec = evaluator.value(
-            field.default, Frame(field.owner.module, field.owner.name, {}, field.owner)
-        )
-        if isinstance(spec, FieldSpec):
-            for validator in spec.validators:
-                evaluator.call(validator, [value], {})
+
+def _frame_of(field: Field) -> Frame:
+    return Frame(field.owner.module, field.owner.name, {}, field.owner)
+
+
+#: Types that an annotation names, whose own instances (no subclass) it lets pass.
+_NAMED_TYPES = {kind.__name__: kind for kind in (int, str, float, bool, list, dict)}
+
+
+@cache
+def _accepted(annotation: ast.expr | None) -> frozenset[type]:
+    """Return types of values that need no further look."""
+    return frozenset(_accepted_by(annotation))
+
+
+def _accepted_by(annotation: ast.expr | None) -> Iterator[type]:
+    match annotation:
+        case ast.BinOp(op=ast.BitOr()):
+            yield from _accepted_by(annotation.left)
+            yield from _accepted_by(annotation.right)
+        case ast.Constant(value=None):
+            yield type(None)
+        case ast.Name(id=name) if name in _NAMED_TYPES:
+            yield _NAMED_TYPES[name]
+        case ast.Subscript(slice=argument) if last_name(annotation.value) == "Optional":
+            yield type(None)
+            yield from _accepted_by(argument)
 
 
 def check_type(
@@ -323,8 +343,7 @@ def _check_instance(name: str, value: Any, kind: type) -> None:
 
 
 def _kind(evaluator: Evaluator, field: Field, annotation: ast.expr) -> Any:
-
-    return evaluator.value(annotation, Frame(field.owner.module, field.owner.name, {}, field.owner))
+    return evaluator.value(annotation, _frame_of(field))
 
 
 def _shown(evaluator: Evaluator, field: Field, kind: ast.expr) -> str:

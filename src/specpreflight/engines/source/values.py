@@ -7,13 +7,17 @@ import builtins
 import copy
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from specpreflight.engines.source.evaluator import Evaluator
     from specpreflight.engines.source.modules import Definition, Module
+
+
+#: Types whose values are never copied.
+_UNCHANGING = frozenset({type(None), bool, int, float, str})
 
 
 class Undecided(Exception):
@@ -69,13 +73,17 @@ class Function:
     cache: dict[Any, Any] = field(default_factory=dict)
 
 
+#: Base classes that give configurations nothing.
+_HARMLESS_BASES = frozenset({"PushToHubMixin", "ABC", "object", "Protocol", "Generic"})
+
+
 @dataclass(eq=False)
 class Class:
     """A class of the evaluated source; its body is evaluated name by name, when asked for.
 
     `node` is the class without its methods, which are in `methods`. `aliases` is its attribute
     map once it was looked at; `lacks` names attributes that it was found not to define itself,
-    `found` keeps what was looked up in it and its bases.
+    `found` keeps what was looked up in it and its bases, `slots` how its objects have attributes.
     """
 
     name: str
@@ -88,6 +96,7 @@ class Class:
     aliases: Mapping[str, Any] | None = None
     lacks: set[str] = field(default_factory=set)
     found: dict[str, Any] = field(default_factory=dict)
+    slots: dict[str, Slot] = field(default_factory=dict)
 
     def has_method(self, name: str) -> bool:
         """Return whether the class or one of its bases defines a method."""
@@ -109,6 +118,15 @@ class Class:
         return any("dataclass" in name for each in self.order for name in each.decorators)
 
     @cached_property
+    def inherits_unknown(self) -> bool:
+        """Whether a base class is not at hand, other than a few known to add nothing."""
+        return any(
+            isinstance(base, Opaque) and base.name.rpartition(".")[2] not in _HARMLESS_BASES
+            for each in self.order
+            for base in each.bases
+        )
+
+    @cached_property
     def body(self) -> dict[str, ast.expr]:
         """What the body assigns, by name; the last assignment counts."""
         found: dict[str, ast.expr] = {}
@@ -124,6 +142,26 @@ class Class:
 
     def __repr__(self) -> str:
         return f"<class '{self.module.name}.{self.name}'>"
+
+
+class Slot(NamedTuple):
+    """How the objects of a class have one attribute.
+
+    `name` is what it is stored under; `found` what the classes bind it to, `ABSENT` where none
+    does. `reader` and `writer` are a `__getattribute__` and `__setattr__` that the classes define,
+    and `field` the field of a strict dataclass whose values are checked.
+    """
+
+    name: str
+    found: Any
+    is_property: bool
+    reader: Function | None
+    writer: Function | None
+    field: Field | None
+
+
+#: Stands for an attribute that no class binds.
+ABSENT: Any = object()
 
 
 @dataclass(eq=False)
@@ -220,6 +258,7 @@ def decorator_name(node: ast.expr) -> str:
     return last_name(node.func if isinstance(node, ast.Call) else node)
 
 
+@cache
 def exception_bases(name: str) -> frozenset[str]:
     """Return the class names that an `except` clause may name to catch `name`."""
     known = getattr(builtins, name, None)
@@ -253,6 +292,18 @@ class Frame(NamedTuple):
 Code: TypeAlias = Callable[["Evaluator", Frame], Any]
 
 
+class Field(NamedTuple):
+    """A field of a dataclass: where it is declared, and how its value is made and checked.
+
+    `annotation` is `None` where annotations are strings, which switches checks off.
+    """
+
+    name: str
+    annotation: ast.expr | None
+    default: ast.expr | None
+    owner: Class
+
+
 class FieldSpec:
     """A dataclass field written as a call: its default and its own validators."""
 
@@ -282,10 +333,25 @@ class Special(External):
 
 def deep_copy(value: Any) -> Any:
     """Return `copy.deepcopy(value)`; classes and functions stay what they are."""
-    if isinstance(value, Instance):
-        return Instance(value.cls, {k: deep_copy(v) for k, v in value.attributes.items()})
+    return value if type(value) in _UNCHANGING else _copy(value, {})
+
+
+def _copy(value: Any, copies: dict[int, Any]) -> Any:
+    """Copy a value; what it holds twice stays one."""
+    kind = type(value)
+    if kind in _UNCHANGING:
+        return value
+    if id(value) in copies:
+        return copies[id(value)]
+    if kind is Instance:
+        twin = copies[id(value)] = Instance(value.cls)
+        twin.attributes.update((k, _copy(v, copies)) for k, v in value.attributes.items())
+        return twin
     if isinstance(value, dict):
-        return {key: deep_copy(item) for key, item in value.items()}
+        found: dict[Any, Any] = {}
+        copies[id(value)] = found
+        found.update((key, _copy(item, copies)) for key, item in value.items())
+        return found
     if isinstance(value, (list, tuple)):
-        return type(value)(deep_copy(item) for item in value)
+        return copies.setdefault(id(value), kind(_copy(item, copies) for item in value))
     return copy.copy(value) if isinstance(value, set) else value
