@@ -16,6 +16,8 @@ from pathlib import Path
 
 from packaging.version import Version
 
+#: Bytes at which Docker and the journal cut a line.
+DOCKER, LINE_MAX = 16 << 10, 48 << 10
 PACKAGES = "/opt/venv/lib/python3.12/site-packages/"
 FIELDS = json.loads(
     (
@@ -265,11 +267,11 @@ class Sglang:
 class Vllm:
     """A launch of a vLLM release with `ranks` tensor-parallel ranks."""
 
-    def __init__(self, release: str, ranks: int = 2) -> None:
+    def __init__(self, release: str, ranks: int = 2, *, serving: bool = False) -> None:
         self.release, self.ranks = release, ranks
         self.clock = Clock()
         self.lines: list[str] = []
-        self.serving = False
+        self.serving = serving
 
     def since(self, release: str) -> bool:
         return Version(self.release) >= Version(release)
@@ -481,6 +483,24 @@ def as_plain(log: Sglang | Vllm) -> str:
     """Return a log in the format that Python's documentation of logging shows."""
     form = r"\1,123 - sglang.srt - INFO -\2 "
     return "\n".join(re.sub(r"^\[(\S+ \S+?)((?: TP\d+)?)\] ", form, line) for line in log.lines)
+
+
+def pieces(line: str, size: int) -> Iterator[tuple[str, bool]]:
+    """Yield a line's pieces of `size` bytes, and whether each is the last."""
+    data = line.encode()
+    starts = range(0, max(len(data), 1), size)
+    for start in starts:
+        yield data[start : start + size].decode("utf-8", "replace"), start == starts[-1]
+
+
+def journal(text: str, size: int = LINE_MAX) -> Iterator[str]:
+    """Yield a journal's lines, where pieces of `size` bytes are cut and the kernel writes too."""
+    for line in text.splitlines():
+        for piece, last in pieces(line.replace("ü", "ue"), size):
+            kept = piece if size == DOCKER else piece.rstrip()
+            yield f"Mar 02 00:10:24 node-1 sglang[12]: {kept}"
+            if not last:
+                yield "Mar 02 00:10:24 node-1 kernel: usb 1-1: new device"
 
 
 #: What stands between an engine and the file that is read, by name.

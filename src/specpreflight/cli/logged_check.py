@@ -54,6 +54,9 @@ def check_logged(
     """
     if not (target or draft or diagnosis.healthy is False or diagnosis.serving.suspects):
         return None
+    told = diagnosis.launch
+    if told.cut and not (told.command or told.draft or draft):
+        return Checked(problem=f"no launch to check: {told.cut}")
     try:
         launch = launch_of_log(path, diagnosis, Options(paths=(target or "", draft or "")))
     except (InputError, UsageError) as error:

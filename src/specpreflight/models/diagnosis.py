@@ -48,6 +48,14 @@ class LoggedLaunch:
     command: str | None = None
     complete: bool = True
 
+    @property
+    def cut(self) -> str | None:
+        """What is to be said where not all arguments are known, `None` where they are."""
+        if self.complete:
+            return None
+        last = f" after `{list(self.arguments)[-1]}`" if self.arguments else ""
+        return f"the line of the arguments is cut{last}; what follows there is not known"
+
 
 @dataclass(frozen=True, slots=True)
 class Suspect:
@@ -170,6 +178,7 @@ class Diagnosis:
                 "target": self.launch.target,
                 "draft": self.launch.draft,
                 "arguments": dict(self.launch.arguments),
+                "complete": self.launch.complete,
                 "environment": {**self.launch.proven, **self.launch.environment},
             },
             "first_line": self.first_line,

@@ -83,6 +83,7 @@ def render_diagnosis(
     lines += _suspects(diagnosis)
     if shown := [f"{k} {diagnosis.values[k]}" for k in _SHOWN_VALUES if k in diagnosis.values]:
         lines += ["", f"  {', '.join(shown)}"]
+    lines += [f"  {cut}"] if (cut := diagnosis.launch.cut) else []
     lines += _serving(diagnosis)
     lines += [f"  not as asked: {text}" for text in diagnosis.nccl.not_as_asked]
     if differences is None:

@@ -11,7 +11,8 @@ from time import sleep
 from typing import Final
 
 from specpreflight.errors import InputError
-from specpreflight.sources.log_reader import BLOCK, LONGEST_LINE
+from specpreflight.sources.cut_lines import LONGEST_LINE, rejoin_of
+from specpreflight.sources.log_reader import BLOCK
 
 #: Seconds between two looks at a log that did not grow.
 PAUSE: Final = 0.2
@@ -31,10 +32,10 @@ def follow_blocks(path: str, wait: Callable[[], None] | None = None) -> Iterator
         InputError: the file is missing or unreadable.
     """
     if path == "-":
-        yield from whole_lines(read_as_written(sys.stdin.fileno()))
+        yield from _rejoined(whole_lines(read_as_written(sys.stdin.fileno())))
         return
     try:
-        yield from whole_lines(_growing(Path(path), wait or _pause))
+        yield from _rejoined(whole_lines(_growing(Path(path), wait or _pause)))
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise InputError(f"{path}: cannot be read: {reason}") from None
@@ -66,6 +67,17 @@ def whole_lines(chunks: Iterator[bytes]) -> Iterator[bytes]:
             yield b""
     if rest:
         yield rest + b"\n"
+
+
+def _rejoined(blocks: Iterator[bytes]) -> Iterator[bytes]:
+    """Join the lines that the log's writer cut; what waits for its rest is as if not written."""
+    rejoin = None
+    for block in blocks:
+        if rejoin is None and block:
+            rejoin = rejoin_of(block)
+        yield rejoin(block) if rejoin else block
+    if rejoin and (left := rejoin.finish()):
+        yield left + b"\n"
 
 
 def _pause() -> None:

@@ -1,7 +1,6 @@
 """Logs: read as blocks of whole lines, in bounded memory, whatever wrote them.
 
 A block is what the fast path searches; a line is unwrapped only where something was found in it.
-Wrappers that cut long lines (Docker's json-file driver, containerd) are joined again while reading.
 """
 
 from __future__ import annotations
@@ -19,31 +18,24 @@ from pathlib import Path
 from typing import IO, Final
 
 from specpreflight.errors import InputError
+from specpreflight.sources.cut_lines import LONGEST_LINE, PROGRAM, join_timed_pieces, rejoin_of
 
 #: What a collector's JSON record has the text under, somewhere in so many characters.
-_COLLECTED: Final = ('"MESSAGE"', '"textPayload"')
+_COLLECTED: Final = ('{"log":', '"MESSAGE"', '"textPayload"')
 _HEAD: Final = 4096
 _CUT: Final = "the gzip file is cut; read as far as it goes"
 BLOCK: Final = 1 << 18
-#: A line is kept up to here; the longest that an engine writes are some 100 KiB.
-LONGEST_LINE: Final = 1 << 20
 
 _BYTE_ORDER_MARKS: Final = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
-_CRI: Final = re.compile(rb"(\S+Z|\S+[+-]\d\d:\d\d) (?:stdout|stderr) ([PF])(?::\S*)? (.*)", re.S)
-#: A whole line of Docker's json-file driver, with nothing escaped but quotes and its end.
-_DOCKER: Final = re.compile(
-    rb'^\{"log":"([^"\\]*(?:\\"[^"\\]*)*)\\n","stream":"\w+","time":"([^"\\]*)"\}$', re.M
-)
 _ANSI: Final = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)")
-_PROGRAM: Final = r" \S+ [\w@.:\\-]+(?:\[\d+\])?: "
 _WRAPPER: Final = re.compile(
     "|".join(
         (
             r"\[pod/[^\]]+\] ",
             r"[A-Za-z][\w.-]* +\| ?",
             r"(20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?)(?:Z|[+-]\d\d:?\d\d)"
-            rf"(?:{_PROGRAM}| ?)",
-            rf"[A-Z][a-z]{{2}} [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)?{_PROGRAM}",
+            rf"(?:{PROGRAM}| ?)",
+            rf"[A-Z][a-z]{{2}} [ \d]\d \d\d:\d\d:\d\d(?:\.\d+)?{PROGRAM}",
             r"\[\d+,\d+\]<std(?:err|out)>: ?",
             r"\[(?:default|rank)\d+\]: ?(?!\[[EWI]\d{4})",
             r"\d{1,5}: ",
@@ -68,9 +60,13 @@ def read_blocks(path: str, tell: Callable[[str], None] = _nobody) -> Iterator[by
         InputError: the file is missing, unreadable, empty, or no text.
     """
     name = "the standard input" if path == "-" else path
+
+    def tell_of_log(text: str) -> None:
+        tell(f"{name}: {text}")
+
     try:
         with nullcontext(sys.stdin.buffer) if path == "-" else _open(path) as stream:
-            yield from _whole_lines(_chunks(stream, lambda: tell(f"{name}: {_CUT}")), name)
+            yield from _whole_lines(_chunks(stream, tell_of_log), name, tell_of_log)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise InputError(f"{name}: cannot be read: {reason}") from None
@@ -92,12 +88,12 @@ def unwrap(line: bytes) -> tuple[str | None, str]:
     Returns:
         The wrapper's own time (`2026-08-10T11:00:24.2`), if it writes one with a year; the text.
     """
-    text = line.decode("utf-8", "replace")
-    if "\x1b" in text:
-        text = _ANSI.sub("", text)
+    text = join_timed_pieces(line).decode("utf-8", "replace")
     time = None
     if text.startswith("{") and any(key in text[:_HEAD] for key in _COLLECTED):
         time, text = _collected(text)
+    if "\x1b" in text:
+        text = _ANSI.sub("", text)
     while not text.startswith(("[20", "(", " ")) and (match := _WRAPPER.match(text)):
         time = match[1] or time
         text = text[match.end() :]
@@ -105,22 +101,28 @@ def unwrap(line: bytes) -> tuple[str | None, str]:
 
 
 def _collected(text: str) -> tuple[str | None, str]:
-    """Return time and text of a JSON record of the journal or of a cloud's collector."""
+    """Return time and text of a JSON record of Docker, of the journal, or of a cloud's collector.
+
+    A text with colours is a list of its bytes in the journal's (journalctl(1), `-o json`).
+    """
     try:
         record = json.loads(text)
     except ValueError:
         return None, text
-    said = record.get("MESSAGE", record.get("textPayload"))
+    said = record.get("MESSAGE", record.get("textPayload", record.get("log")))
+    if isinstance(said, list):
+        codes = [code for code in said if isinstance(code, int) and 0 <= code < 256]
+        said = bytes(codes).decode("utf-8", "replace")
     if not isinstance(said, str):
         return None, text
     micros = str(record.get("__REALTIME_TIMESTAMP", ""))
     if micros.isdecimal():
         moment = datetime.fromtimestamp(int(micros) / 1_000_000, timezone.utc)
         return moment.strftime("%Y-%m-%dT%H:%M:%S"), said
-    return record.get("timestamp"), said
+    return record.get("timestamp", record.get("time")), said.removesuffix("\n")
 
 
-def _chunks(stream: IO[bytes], tell_cut: Callable[[], None]) -> Iterator[bytes]:
+def _chunks(stream: IO[bytes], tell: Callable[[str], None]) -> Iterator[bytes]:
     chunk = stream.read(BLOCK)
     if not chunk.startswith(b"\x1f\x8b"):
         while chunk:
@@ -135,10 +137,12 @@ def _chunks(stream: IO[bytes], tell_cut: Callable[[], None]) -> Iterator[bytes]:
             inflate = zlib.decompressobj(wbits=31)
         chunk = chunk or stream.read(BLOCK)
     if not inflate.eof:
-        tell_cut()
+        tell(_CUT)
 
 
-def _whole_lines(chunks: Iterator[bytes], name: str) -> Iterator[bytes]:
+def _whole_lines(
+    chunks: Iterator[bytes], name: str, tell: Callable[[str], None]
+) -> Iterator[bytes]:
     first = next(chunks, b"")
     if not first.strip():
         raise InputError(f"{name}: is empty", hint="give the file that the server's output went to")
@@ -146,7 +150,7 @@ def _whole_lines(chunks: Iterator[bytes], name: str) -> Iterator[bytes]:
     if encoding is None and b"\0" in first[:4096]:
         raise InputError(f"{name}: is no text", hint="give the server's log, or pipe it to `-`")
     decode = getincrementaldecoder(encoding or "utf-8")("replace").decode
-    rejoin = _wrapper_that_cuts(first)
+    rejoin = rejoin_of(first, tell)
     rest = b""
     for chunk in chain([first], chunks):
         block = decode(chunk).encode() if encoding else chunk
@@ -158,6 +162,8 @@ def _whole_lines(chunks: Iterator[bytes], name: str) -> Iterator[bytes]:
             rest = (rest + tail)[:LONGEST_LINE]
     if rest:
         yield rejoin(rest + b"\n")
+    if left := rejoin.finish():
+        yield left + b"\n"
 
 
 def _encoding_without_mark(first: bytes) -> str | None:
@@ -167,57 +173,3 @@ def _encoding_without_mark(first: bytes) -> str | None:
         if len(others) > 8 and others.count(0) > 0.9 * len(others):
             return encoding
     return None
-
-
-class _Docker:
-    """Joins the json-file driver's pieces of 16 KiB."""
-
-    def __init__(self) -> None:
-        self._piece = ""
-
-    def __call__(self, block: bytes) -> bytes:
-        if not self._piece and b'{"log":' not in (plain := _DOCKER.sub(rb"\2 \1", block)):
-            return plain.replace(b'\\"', b'"')
-        lines = []
-        for line in block.split(b"\n"):
-            try:
-                entry = json.loads(line) if line else None
-            except ValueError:
-                entry = None
-            if not isinstance(entry, dict) or not isinstance(entry.get("log"), str):
-                lines.append(line)
-                continue
-            self._piece += entry["log"]
-            if self._piece.endswith("\n") or len(self._piece) > LONGEST_LINE:
-                text, self._piece = self._piece.rstrip("\n"), ""
-                lines.append(f"{entry.get('time', '')} {text}".encode())
-        return b"\n".join(lines)
-
-
-class _Containerd:
-    """Joins the pieces that containerd marks with `P`."""
-
-    def __init__(self) -> None:
-        self._piece = b""
-
-    def __call__(self, block: bytes) -> bytes:
-        lines = []
-        for line in block.split(b"\n"):
-            match = _CRI.fullmatch(line)
-            if match is None:
-                lines.append(line)
-                continue
-            self._piece += match[3]
-            if match[2] == b"F" or len(self._piece) > LONGEST_LINE:
-                lines.append(match[1] + b" " + self._piece)
-                self._piece = b""
-        return b"\n".join(lines)
-
-
-def _wrapper_that_cuts(block: bytes) -> _Docker | _Containerd | type[bytes]:
-    head = block[:4096].lstrip()
-    if head.startswith(b"{") and b'"log":' in head:
-        return _Docker()
-    if _CRI.match(head.split(b"\n", 1)[0]):
-        return _Containerd()
-    return bytes

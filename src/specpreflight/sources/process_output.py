@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from typing import IO
 
 from specpreflight.sources import log_follower
-from specpreflight.sources.log_reader import BLOCK, LONGEST_LINE
+from specpreflight.sources.cut_lines import LONGEST_LINE
+from specpreflight.sources.log_reader import BLOCK
 
 
 def pass_on(process: subprocess.Popen[bytes]) -> Iterator[bytes]:

@@ -125,7 +125,11 @@ def _arguments(bad: Diagnosis, good: Diagnosis) -> Iterator[Difference]:
     if not theirs or not ours:
         return
     old, new = _defaults(good), _defaults(bad)
-    for name in sorted((theirs.keys() | ours.keys()) - _INCIDENTAL):
+    names = (theirs.keys() | ours.keys()) - _INCIDENTAL
+    for run in (good, bad):
+        if not run.launch.complete:
+            names &= run.launch.arguments.keys()
+    for name in sorted(names):
         if _is_default_of_one(name, theirs, ours, new) or _is_default_of_one(
             name, ours, theirs, old
         ):

@@ -43,7 +43,7 @@ _EXPORT: Final = re.compile(r"^\++ (?:export )?((?:NCCL|SGLANG|SGL|VLLM)_\w+)=(\
 _SECRET: Final = re.compile(r"KEY|TOKEN|SECRET|PASSWORD")
 _SERVER_ARGS: Final = re.compile(r"\bserver_args=(?:ServerArgs)?([({])")
 #: A client's request that was answered: in a log whose beginning is lost, the first sign of life.
-_ANSWERED: Final = re.compile(rb'"POST /v1/\S+ HTTP/[\d.]+" 200')
+_ANSWERED: Final = re.compile(rb'"POST /v1/\S+ HTTP/[\d.]+\\?" 200')
 _START_HOOKS: Final = ("Max running requests is reset", "Overlap scheduler is disabled because")
 
 
