@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
 Kind = Literal[
@@ -153,18 +153,58 @@ def parse_arguments(
     converters: Converters | None = None,
     python: tuple[int, int] = (3, 11),
 ) -> Arguments:
-    """Parse a command line as `ArgumentParser.parse_args` does.
+    """Parse one command line; see `Parser`."""
+    return Parser(options, converters=converters).parse(argv, python=python)
+
+
+class Parser:
+    """An `ArgumentParser` with its arguments added, for any number of command lines.
 
     Args:
-        argv: the words after the entry point.
         options: the parser's arguments in the order in which they were added, positional ones
             (without spellings) among them.
         converters: the engine's own types, beside `str`, `int`, `float`, `bool` and `json`.
-        python: the engine's Python. From 3.12 an ambiguous abbreviation is reported when its turn
-            comes, before that ahead of everything else; from 3.13 choices are listed without
-            quotes.
+        defaults: attribute → default, as `set_defaults` takes them.
     """
-    return _Parse(argv, options, {**_CONVERTERS, **(converters or {})}, python).run()
+
+    def __init__(
+        self,
+        options: Sequence[Option],
+        *,
+        converters: Converters | None = None,
+        defaults: Mapping[str, Any] = MappingProxyType({}),
+    ) -> None:
+        self.converters = {**_CONVERTERS, **(converters or {})}
+        self.by_spelling = index_options(options)
+        self.positionals = [option for option in options if not option.spellings]
+        self.required = [option for option in options if _is_required(option)]
+        self.defaults: dict[str, Any] = {}
+        for option in options:
+            self.defaults.setdefault(option.dest, _default(option))
+        self.defaults |= defaults
+        short = (spelling for spelling in self.by_spelling if not spelling.startswith("--"))
+        self.negative_options = any(map(_NEGATIVE_NUMBER.match, short))
+
+    def parse(self, argv: Sequence[str], *, python: tuple[int, int] = (3, 11)) -> Arguments:
+        """Parse a command line as `ArgumentParser.parse_args` does.
+
+        Args:
+            argv: the words after the entry point.
+            python: the engine's Python. From 3.12 an ambiguous abbreviation is reported when its
+                turn comes, before that ahead of everything else; from 3.13 choices are listed
+                without quotes.
+        """
+        return _Parse(self, argv, python).run()
+
+
+def _is_required(option: Option) -> bool:
+    return option.required or (not option.spellings and option.nargs in (None, "+"))
+
+
+def _default(option: Option) -> Any:
+    if option.default is None and option.action in ("store_true", "store_false"):
+        return option.action == "store_false"
+    return option.default
 
 
 def canonical_option(word: str, options: Sequence[Option]) -> Option | None:
@@ -193,26 +233,22 @@ class _Match(NamedTuple):
     ambiguous: Problem | None = None
 
 
-@dataclass
 class _Parse:
-    argv: Sequence[str]
-    options: Sequence[Option]
-    converters: Converters
-    python: tuple[int, int]
-    values: dict[str, Any] = field(default_factory=dict)
-    given: list[Given] = field(default_factory=list)
-    problems: list[Problem] = field(default_factory=list)
-    extras: list[str] = field(default_factory=list)
+    """One command line on its way through a parser."""
 
-    def __post_init__(self) -> None:
-        self.by_spelling = index_options(self.options)
-        self.positionals = [option for option in self.options if not option.spellings]
+    def __init__(self, parser: Parser, argv: Sequence[str], python: tuple[int, int]) -> None:
+        self.parser = parser
+        self.argv = argv
+        self.python = python
+        self.values = dict(parser.defaults)
+        self.given: list[Given] = []
+        self.problems: list[Problem] = []
+        self.extras: list[str] = []
+        self.positionals = parser.positionals
         self.seen: set[int] = set()
-        self.negative_options = any(map(_NEGATIVE_NUMBER.match, self.by_spelling))
         self.matches: dict[int, _Match] = {}
 
     def run(self) -> Arguments:
-        self._set_defaults()
         pattern = self._classify()
         at = 0
         while pending := [index for index in self.matches if index >= at]:
@@ -237,13 +273,6 @@ class _Parse:
             )
         return Arguments(self.values, tuple(self.given), tuple(self.problems), tuple(self.extras))
 
-    def _set_defaults(self) -> None:
-        for option in self.options:
-            default = option.default
-            if default is None and option.action in ("store_true", "store_false"):
-                default = option.action == "store_false"
-            self.values.setdefault(option.dest, default)
-
     # Which words are options (`_parse_optional`)
 
     def _classify(self) -> str:
@@ -264,13 +293,13 @@ class _Parse:
     def _match(self, word: str) -> _Match | None:
         if not word.startswith("-"):
             return None
-        if word in self.by_spelling:
-            return _Match(self.by_spelling[word], word)
+        if word in self.parser.by_spelling:
+            return _Match(self.parser.by_spelling[word], word)
         if len(word) == 1:
             return None
         spelling, equals, explicit = word.partition("=")
-        if equals and spelling in self.by_spelling:
-            return _Match(self.by_spelling[spelling], spelling, explicit)
+        if equals and spelling in self.parser.by_spelling:
+            return _Match(self.parser.by_spelling[spelling], spelling, explicit)
         found = list(self._abbreviated(word))
         if len(found) > 1:
             matches = tuple(match.spelling for match in found)
@@ -279,18 +308,18 @@ class _Parse:
             return _Match(None, word, ambiguous=problem)
         if found:
             return found[0]
-        if _NEGATIVE_NUMBER.match(word) and not self.negative_options:
+        if _NEGATIVE_NUMBER.match(word) and not self.parser.negative_options:
             return None
         return None if " " in word else _Match(None, word)
 
     def _abbreviated(self, word: str) -> Iterator[_Match]:
         if word.startswith("--"):
             prefix, equals, explicit = word.partition("=")
-            for spelling, option in self.by_spelling.items():
+            for spelling, option in self.parser.by_spelling.items():
                 if spelling.startswith(prefix):
                     yield _Match(option, spelling, explicit if equals else None)
             return
-        for spelling, option in self.by_spelling.items():
+        for spelling, option in self.parser.by_spelling.items():
             if spelling == word[:2]:
                 yield _Match(option, spelling, word[2:])
             elif spelling.startswith(word):
@@ -316,7 +345,7 @@ class _Parse:
             if count is None:
                 return index + 1
             short = spelling[1] != "-" and explicit != ""
-            following = self.by_spelling.get(spelling[0] + explicit[:1]) if short else None
+            following = self.parser.by_spelling.get(spelling[0] + explicit[:1]) if short else None
             if following is None:
                 self._complain("ignored-value", option, f"ignored explicit argument {explicit!r}")
                 return index + 1
@@ -339,10 +368,17 @@ class _Parse:
 
     def _count(self, option: Option, pattern: str) -> int | None:
         """Return how many of the following words the option takes; complain if too few."""
-        match = re.match(_nargs_pattern(option).replace("-*", "").replace("-", ""), pattern)
-        if match is not None:
-            return len(match.group(1))
+        if not option.takes_value:
+            return 0
         count = option.nargs
+        values = len(pattern) - len(pattern.lstrip("A"))
+        if count == "*" or (count == "+" and values):
+            return values
+        wanted = 1 if count in (None, "?", "+") else int(count)
+        if values >= wanted:
+            return wanted
+        if count == "?":
+            return 0
         if count is None:
             expected = "expected one argument"
         elif count == "+":
@@ -393,7 +429,7 @@ class _Parse:
         return [self._converted(option, word) for word in words]
 
     def _converted(self, option: Option, word: str) -> Any:
-        name, convert = self.converters.get(option.type, (option.type, str))
+        name, convert = self.parser.converters.get(option.type, (option.type, str))
         try:
             value = convert(word)
         except ConversionError as error:
@@ -433,12 +469,7 @@ class _Parse:
         return start
 
     def _check_required(self) -> None:
-        missing = [
-            option
-            for option in self.options
-            if id(option) not in self.seen
-            and (option.required or (not option.spellings and option.nargs in (None, "+")))
-        ]
+        missing = [option for option in self.parser.required if id(option) not in self.seen]
         if missing:
             names = ", ".join(option.named() for option in missing)
             self.problems.append(

@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any
 
 from specpreflight.engines.sglang.facts import Flag, Unknown
@@ -18,8 +19,8 @@ from specpreflight.models.argument_parser import (
     Arguments,
     ConversionError,
     Option,
+    Parser,
     canonical_option,
-    parse_arguments,
 )
 
 _SUFFIXED = r"(\d+(?:\.\d+)?)(Ki|Mi|Gi|Ti|k|M|G|T)"
@@ -59,21 +60,26 @@ def parse(
     Raises:
         ConfigFileError: what the engine says of its configuration file.
     """
-    words = list(argv)
-    if config is not None:
-        words = merge_config(words, config, knowledge)
-    parsed = parse_arguments(words, options(knowledge), converters=_CONVERTERS, python=python)
-    return parsed._replace(values={**parsed.values, **_undecided(parsed, knowledge)})
+    words = argv if config is None else merge_config(argv, config, knowledge)
+    return _parse(tuple(words), knowledge, python)
 
 
-def _undecided(parsed: Arguments, knowledge: Knowledge) -> dict[str, None]:
-    """Return the bare flags whose default is neither true nor false (`enable_lora`)."""
-    given = {each.option.dest for each in parsed.given}
-    return {
+@lru_cache(maxsize=8)
+def _parse(words: tuple[str, ...], knowledge: Knowledge, python: tuple[int, int]) -> Arguments:
+    """Parse what a check asks about several times: for its checkpoints, flags and settings."""
+    parsed = _parser(knowledge).parse(words, python=python)
+    return parsed._replace(values=MappingProxyType(parsed.values))
+
+
+@lru_cache(maxsize=8)
+def _parser(knowledge: Knowledge) -> Parser:
+    """Return the release's parser; the default of some bare flags is `None` (`enable_lora`)."""
+    undecided = {
         flag.dest: None
         for flag in knowledge.flags.values()
-        if flag.action == "store_true" and flag.default is None and flag.dest not in given
+        if flag.action == "store_true" and flag.default is None
     }
+    return Parser(options(knowledge), converters=_CONVERTERS, defaults=undecided)
 
 
 @lru_cache(maxsize=8)

@@ -24,9 +24,9 @@ class VLLM:
     def read_arguments(self, argv: Sequence[str], version: EngineVersion) -> Arguments:
         """Return the flags of a command line and the checkpoints they name."""
         from specpreflight.engines.vllm.arguments import parse
-        from specpreflight.engines.vllm.knowledge import Knowledge
+        from specpreflight.engines.vllm.knowledge import load
 
-        parsed = parse(argv, Knowledge(version.version))
+        parsed = parse(argv, load(version.version))
         speculative = parsed.values.get("speculative_config")
         keys = speculative if isinstance(speculative, dict) else {}
         draft = keys.get("model", parsed.values.get("spec_model"))
@@ -53,9 +53,9 @@ class VLLM:
     ) -> tuple[str, ...]:
         """Return the command line for checkpoints given beside it (`check TARGET DRAFT`)."""
         from specpreflight.engines.vllm.completion import complete
-        from specpreflight.engines.vllm.knowledge import Knowledge
+        from specpreflight.engines.vllm.knowledge import load
 
-        return complete(words, target, draft, Knowledge(version.version))
+        return complete(words, target, draft, load(version.version))
 
     def known_variables(self, version: EngineVersion | None) -> Collection[str]:
         """Return the names of the engine's own environment variables."""
@@ -65,17 +65,17 @@ class VLLM:
 
     def facts(self, version: EngineVersion) -> Facts:
         """Return what is known of a version, by topic."""
-        from specpreflight.engines.vllm.knowledge import Knowledge
+        from specpreflight.engines.vllm.knowledge import load
         from specpreflight.engines.vllm.known_facts import known_facts
 
-        return known_facts(Knowledge(version.version))
+        return known_facts(load(version.version))
 
     def resolve(self, launch: Launch) -> Resolved:
         """Predict what the engine does with this launch."""
         from specpreflight.engines.vllm.engine_config import predict
-        from specpreflight.engines.vllm.knowledge import Knowledge
+        from specpreflight.engines.vllm.knowledge import load
 
-        return predict(launch, Knowledge(launch.engine.version))
+        return predict(launch, load(launch.engine.version))
 
 
 def _is_ngram(draft: str, method: object) -> bool:

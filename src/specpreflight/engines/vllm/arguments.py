@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
 from specpreflight.engines.vllm.knowledge import Flag, Knowledge
 from specpreflight.models.argument_parser import (
     Arguments,
     ConversionError,
+    Converters,
     Option,
+    Parser,
     Problem,
-    parse_arguments,
 )
 
 #: The name of a long option, up to its first dot.
@@ -36,17 +38,19 @@ def parse(argv: Sequence[str], knowledge: Knowledge) -> Arguments:
     words = list(_without_entry(argv))
     if words and not words[0].startswith("-"):
         words = ["--model", *words]
-    flags = dict.fromkeys(knowledge.flags.values())
     dashed = list(_dashes(words, knowledge))
     if dashed and _is_dotted(dashed[-1]) and "=" not in dashed[-1]:
         # The release reads the word behind it before argparse has a say.
         return Arguments({}, (), (Problem("expected-value", _PAST_THE_END, words=(dashed[-1],)),))
-    return parse_arguments(
-        _merge_dotted(dashed, knowledge),
-        [*map(_option, flags), *_inverses(flags, knowledge)],
-        converters=_converters(knowledge),
-        python=(3, 12),
-    )
+    return _parser(knowledge).parse(_merge_dotted(dashed, knowledge), python=(3, 12))
+
+
+@lru_cache(maxsize=8)
+def _parser(knowledge: Knowledge) -> Parser:
+    """Return the release's parser."""
+    flags = dict.fromkeys(knowledge.flags.values())
+    options = [*map(_option, flags), *_inverses(flags, knowledge)]
+    return Parser(options, converters=_CONVERTERS)
 
 
 def human_readable_int(text: str) -> int:
@@ -90,14 +94,13 @@ def _json_or_text(text: str) -> Any:
     return _optional_json(text) if _OBJECT.match(text) else str(text)
 
 
-def _converters(knowledge: Knowledge) -> dict[str, tuple[str, Callable[[str], Any]]]:
-    return {
-        "json": ("loads", _optional_json),
-        "json.loads": ("loads", json.loads),
-        "json_or_str": ("union_dict_and_str", _json_or_text),
-        "human_readable_int": ("human_readable_int", human_readable_int),
-        "human_readable_int_or_auto": ("human_readable_int_or_auto", _human_readable_int_or_auto),
-    }
+_CONVERTERS: Converters = {
+    "json": ("loads", _optional_json),
+    "json.loads": ("loads", json.loads),
+    "json_or_str": ("union_dict_and_str", _json_or_text),
+    "human_readable_int": ("human_readable_int", human_readable_int),
+    "human_readable_int_or_auto": ("human_readable_int_or_auto", _human_readable_int_or_auto),
+}
 
 
 def _option(flag: Flag) -> Option:

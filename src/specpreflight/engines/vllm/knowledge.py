@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 from specpreflight.engines.vllm.data_files import read_data
@@ -136,3 +136,9 @@ class Knowledge:
                 break
             value = changed
         return value
+
+
+@cache
+def load(version: str) -> Knowledge:
+    """Return the knowledge of a release, the same each time."""
+    return Knowledge(version)

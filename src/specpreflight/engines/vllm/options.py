@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from specpreflight.engines.vllm.knowledge import Knowledge
+from specpreflight.engines.vllm.knowledge import load
 from specpreflight.models.launch import Hardware, Launch
 
 _TRUE = frozenset({"1", "true"})
@@ -101,7 +101,7 @@ def _attention_backend(parsed: Mapping[str, Any], launch: Launch) -> str | None:
     nested = parsed.get("attention_config")
     named = nested.get("backend") if isinstance(nested, Mapping) else None
     chosen = parsed.get("attention_backend") or named
-    if chosen is None and not Knowledge(launch.engine.version).since("0.15.0"):
+    if chosen is None and not load(launch.engine.version).since("0.15.0"):
         chosen = launch.variable("VLLM_ATTENTION_BACKEND")
     return chosen.upper() if isinstance(chosen, str) and chosen.lower() != "auto" else None
 
