@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from specpreflight.models.change import Change, Consequence, Since
 from specpreflight.models.finding import (
+    MISSING,
     Confidence,
     Edit,
     Finding,
@@ -63,6 +65,22 @@ THETA = Finding(
     fingerprint="fedcba9876543210",
 )
 
+SINCE = Since(
+    "launch.lock.json",
+    (
+        Change(
+            "draft",
+            "max_position_embeddings",
+            262144,
+            131072,
+            (Consequence("worse", "the launch crashes now", SHORTER.rule),),
+        ),
+        Change("environment", "NCCL_PROTO", MISSING, "LL", note="set by this shell"),
+        Change("draft", "model.safetensors", "a", "b", note="file"),
+    ),
+    (Consequence("better", "gone is an <error> of | before", "vocab-size-differs"),),
+)
+
 SAMPLE = Report(
     engine=EngineUsed("sglang", "0.5.11", "--engine"),
     verdict=Verdict(
@@ -75,6 +93,7 @@ SAMPLE = Report(
     resolved={"context_length": ResolvedValue(262144, "the target's max_position_embeddings")},
     inputs=Inputs("t", "d", {"speculative-num-steps": "3"}, {"NCCL_PROTO": "LL"}, {}),
     summary=Summary(errors=1, notes=1, ignored=1, skipped=1, fixable=1),
+    since=SINCE,
     excerpts={
         ("d/config.json", 4): '  "max_position_embeddings": 131072,',
         ("t/config.json", 9): '    "max_position_embeddings": 262144,',

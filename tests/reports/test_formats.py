@@ -59,6 +59,17 @@ def test_sarif_has_both_places_and_the_fix() -> None:
     assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == sorted(PAGES)
 
 
+def test_sarif_names_the_change_that_brought_a_finding() -> None:
+    results = json.loads(render_sarif([SAMPLE], PAGES))["runs"][0]["results"]
+    texts = [result["message"]["text"] for result in results]
+    assert [
+        "Since launch.lock.json: the draft's config.json changed" in text for text in texts
+    ] == [
+        True,
+        False,
+    ]
+
+
 def test_sarif_passes_the_public_validator(tmp_path: Path) -> None:
     npx = shutil.which("npx")
     if npx is None:

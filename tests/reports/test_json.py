@@ -19,7 +19,8 @@ KEYS = [
 
 
 def test_keys_and_their_order() -> None:
-    assert list(json.loads(render_json(SAMPLE))) == KEYS
+    assert list(json.loads(render_json(SAMPLE))) == [*KEYS, "since"]
+    assert list(json.loads(render_json(replace(SAMPLE, since=None)))) == KEYS
 
 
 def test_report_is_valid_against_the_published_schema() -> None:

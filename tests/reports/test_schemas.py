@@ -17,6 +17,7 @@ from sample_report import SAMPLE, SHORTER, THETA
 
 from specpreflight.cli.rendering import MACHINE_FORMATS, render
 from specpreflight.documents import read_document
+from specpreflight.models.change import Change, Consequence, Since
 from specpreflight.models.checkpoint import Checkpoint
 from specpreflight.models.finding import MISSING, Edit, Origin, Remedy, Value
 from specpreflight.models.report import Report, Summary
@@ -37,7 +38,9 @@ def hostile() -> Report:
     )
     inputs = replace(SAMPLE.inputs, draft=HOSTILE, flags={HOSTILE: HOSTILE})
     excerpts = {(f"a b/{HOSTILE}.json", 4): HOSTILE}
-    return replace(SAMPLE, findings=(finding,), inputs=inputs, excerpts=excerpts)
+    blamed = (Consequence("worse", HOSTILE, SHORTER.rule),)
+    since = Since(HOSTILE, (Change("flags", HOSTILE, HOSTILE, HOSTILE, blamed),), blamed)
+    return replace(SAMPLE, findings=(finding,), inputs=inputs, excerpts=excerpts, since=since)
 
 
 REPORTS = pytest.mark.parametrize("report", [SAMPLE, hostile()], ids=["sample", "hostile"])

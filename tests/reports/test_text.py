@@ -32,6 +32,15 @@ error[draft-context-shorter] the draft's context length 131072 is shorter than
   to do:       1. set `max_position_embeddings` to 262144  [--fix]
                2. launch with --context-length 131072
 
+changed since launch.lock.json
+  the draft's config.json changed: max_position_embeddings 262144 → 131072
+      draft-context-shorter: the launch crashes now
+  NCCL_PROTO was unset, is LL (set by this shell)
+  other files: draft/model.safetensors
+
+of several changes together, or of what is not compared
+      vocab-size-differs: gone is an <error> of | before
+
 1 error, 0 warnings, 1 note, 1 ignored (-v), 1 rule skipped (-v), 1 fixable.
 next: specpreflight check t d --diff -- --speculative-num-steps 3
 """

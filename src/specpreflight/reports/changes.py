@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import textwrap
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
-from typing import Any, Final, get_args
+from typing import Any, Final, NamedTuple, get_args
 
 from specpreflight.models.change import Change, Consequence, Part, Since
 from specpreflight.models.comparison import Comparison
@@ -17,6 +18,8 @@ from specpreflight.reports.text import Line, Piece
 _MARKS: Final = {"worse": "error", "better": "good", "other": "dim"}
 #: The parts in the order in which they are listed.
 PARTS: Final = get_args(Part)
+#: Stands above what comes of no single change.
+_TOGETHER: Final = "of several changes together, or of what is not compared"
 #: Columns of the names in a table; a longer one has its values on lines of their own.
 _NAMES: Final = 36
 #: So many changed files are named; a model has hundreds of shards. JSON has them all.
@@ -44,20 +47,42 @@ def render_comparison_json(comparison: Comparison) -> str:
     return json.dumps(comparison_data(comparison), indent=2, ensure_ascii=False) + "\n"
 
 
-def lay_out_since(since: Since, width: int) -> Iterator[Line]:
-    """Yield a sentence for each change since a recorded launch, and what comes of it."""
-    if not since.changes:
-        yield (Piece(f"nothing changed since {since.path}", "strong"),)
-    else:
-        yield (Piece(f"changed since {since.path}", "strong"),)
+class Told(NamedTuple):
+    """A sentence on what changed, without a final full stop, and what comes of it."""
+
+    text: str
+    consequences: tuple[Consequence, ...] = ()
+
+
+def heading_of(since: Since) -> str:
+    """Return what stands above the changes since a recorded launch, or instead of them."""
+    return f"{'changed' if since.changes else 'nothing changed'} since {since.path}"
+
+
+def tell_since(since: Since) -> Iterator[Told]:
+    """Yield each change since a recorded launch, all changed files as one, and what is left."""
     files = [change for change in since.changes if change.note == "file"]
     for change in since.changes:
         if change not in files:
-            yield from _wrapped(describe(change), width, 2)
-            yield from _consequences(change.consequences, width)
+            yield Told(describe(change), change.consequences)
     if files:
         names = _some([f"{change.part}/{change.name}{_how(change)}" for change in files])
-        yield from _wrapped(f"other files: {names}", width, 2)
+        yield Told(f"other files: {names}")
+    if since.together:
+        yield Told(_TOGETHER, since.together)
+
+
+def tell_consequence(one: Consequence) -> str:
+    """Return what comes of a change as a sentence, with the rule that knows it."""
+    return f"{one.rule}: {one.text}" if one.rule else one.text
+
+
+def lay_out_since(since: Since, width: int) -> Iterator[Line]:
+    """Yield a sentence for each change since a recorded launch, and what comes of it."""
+    yield (Piece(heading_of(since), "strong"),)
+    for told in tell_since(replace(since, together=())):
+        yield from _wrapped(told.text, width, 2)
+        yield from _consequences(told.consequences, width)
     yield from _together(since.together, width)
 
 
@@ -135,14 +160,13 @@ def _part(part: Part, changes: Sequence[Change], width: int) -> Iterator[Line]:
 
 def _consequences(consequences: Sequence[Consequence], width: int) -> Iterator[Line]:
     for one in consequences:
-        rule = f"{one.rule}: " if one.rule else ""
-        yield from _wrapped(f"{rule}{one.text}", width, 6, _MARKS[one.effect])
+        yield from _wrapped(tell_consequence(one), width, 6, _MARKS[one.effect])
 
 
 def _together(consequences: Sequence[Consequence], width: int) -> Iterator[Line]:
     if consequences:
         yield ()
-        yield (Piece("of several changes together, or of what is not compared", "strong"),)
+        yield from _wrapped(_TOGETHER, width, 0, "strong")
         yield from _consequences(consequences, width)
 
 

@@ -14,13 +14,19 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from specpreflight.models.finding import MISSING, Edit, Finding, Outcome, Remedy, Severity, Value
 from specpreflight.models.report import Report
 from specpreflight.reports.printable import printable
 
+if TYPE_CHECKING:
+    from specpreflight.models.change import Since
+
 _PAGE: Final = Path(__file__).with_name("page")
+
+#: The mood of what comes of a change.
+_EFFECTS: Final = {"worse": "error", "better": "good"}
 
 #: Lines shown above and below a value.
 _AROUND: Final = 3
@@ -198,6 +204,8 @@ def _launch(launch: _Launch) -> Iterator[str]:
     }
     shown = [f"{name} {_text(value)}" for name, value in about.items() if value is not None]
     yield f"<p><small>{'; '.join(shown)}</small></p>"
+    if report.since is not None:
+        yield from _since(report.since)
     for number, finding in enumerate(report.findings, start=1):
         yield from _finding(f"{launch.anchor}-{number}", finding, report)
     if report.skipped:
@@ -215,6 +223,20 @@ def _launch(launch: _Launch) -> Iterator[str]:
             )
         yield "</table></details>"
     yield "</article>"
+
+
+def _since(since: Since) -> Iterator[str]:
+    from specpreflight.reports.changes import heading_of, tell_consequence, tell_since
+
+    yield f'<div class="since"><p>{_prose(heading_of(since))}</p><ul>'
+    for told in tell_since(since):
+        consequences = "".join(
+            f'<li class="{_EFFECTS.get(one.effect, "")}">{_prose(tell_consequence(one))}</li>'
+            for one in told.consequences
+        )
+        below = f"<ul>{consequences}</ul>" if consequences else ""
+        yield f"<li>{_prose(told.text)}{below}</li>"
+    yield "</ul></div>"
 
 
 def _finding(anchor: str, finding: Finding, report: Report) -> Iterator[str]:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from specpreflight.models.finding import Finding, Severity
 from specpreflight.models.report import Report
+
+if TYPE_CHECKING:
+    from specpreflight.models.change import Since
 
 #: Code points that are no characters, and may stand in no XML.
 _NONE = "\ufffe\uffff"
@@ -50,6 +54,17 @@ def _suite(root: Element, report: Report) -> None:
     for (needs, reason), rules in skipped.items():
         case = SubElement(suite, "testcase", classname=name, name=f"rules that need {needs}")
         SubElement(case, "skipped").text = f"{reason}: {', '.join(rules)}"
+    if report.since is not None:
+        SubElement(suite, "system-out").text = "\n".join(_changes(report.since))
+
+
+def _changes(since: Since) -> Iterator[str]:
+    from specpreflight.reports.changes import heading_of, tell_consequence, tell_since
+
+    yield heading_of(since)
+    for told in tell_since(since):
+        yield f"  {told.text}"
+        yield from (f"    {tell_consequence(one)}" for one in told.consequences)
 
 
 def launch_name(report: Report) -> str:

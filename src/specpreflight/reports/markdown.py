@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from specpreflight.models.finding import Finding, Severity, Value
 from specpreflight.models.report import Report
+
+if TYPE_CHECKING:
+    from specpreflight.models.change import Since
 
 _MARK = {Severity.ERROR: "❌", Severity.WARNING: "⚠️", Severity.NOTE: "ℹ️"}
 
@@ -72,10 +75,23 @@ def _report(report: Report) -> Iterator[str]:
         f"{summary.errors} errors, {summary.warnings} warnings, {summary.notes} notes"
     )
     yield ""
+    if report.since is not None:
+        yield from _since(report.since)
     for finding in report.findings:
         if finding.severity is not Severity.NOTE:
             yield from _finding(finding)
     yield from _folded("notes", list(_notes(report)))
+
+
+def _since(since: Since) -> Iterator[str]:
+    from specpreflight.reports.changes import heading_of, tell_consequence, tell_since
+
+    yield f"**{_one_line(heading_of(since))}**"
+    yield ""
+    for told in tell_since(since):
+        yield f"- {_one_line(told.text)}"
+        yield from (f"  - {_one_line(tell_consequence(one))}" for one in told.consequences)
+    yield ""
 
 
 def _notes(report: Report) -> Iterator[str]:
@@ -141,6 +157,10 @@ def _prose(text: str) -> str:
         return _MEANINGFUL.sub(r"\\\1", text.replace("`", "'"))
     parts[::2] = [_MEANINGFUL.sub(r"\\\1", part) for part in parts[::2]]
     return "`".join(parts)
+
+
+def _one_line(text: str) -> str:
+    return _prose(" ".join(text.split()))
 
 
 def _cell(text: str | None) -> str:

@@ -101,7 +101,19 @@ def _message(report: Report, finding: Finding) -> str:
     if finding.detail:
         parts.append(finding.detail)
     parts += [f"To do: {remedy.title}." for remedy in finding.remedies[:1]]
+    parts += [f"Since {since}." for since in _blamed(report, finding)]
     return " ".join(parts)
+
+
+def _blamed(report: Report, finding: Finding) -> Iterator[str]:
+    """Yield the changes since a recorded launch that have brought the finding."""
+    if report.since is None:
+        return
+    from specpreflight.reports.changes import tell_since
+
+    for told in tell_since(report.since):
+        if any(one.effect == "worse" and one.rule == finding.rule for one in told.consequences):
+            yield f"{report.since.path}: {told.text}"
 
 
 def _main_location(place: Origin, places: Sequence[Value]) -> dict[str, Any]:
