@@ -13,7 +13,12 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from specpreflight.engines.source.natives import call_python, is_plain
+from specpreflight.engines.source.natives import (
+    CONTAINERS,
+    call_container,
+    call_python,
+    is_plain,
+)
 from specpreflight.engines.source.operations import COMPARE, is_generic, truth
 from specpreflight.engines.source.values import (
     Code,
@@ -256,29 +261,36 @@ def _formatted(part: ast.expr) -> Code:
 
 
 def _call(node: ast.Call) -> Code:
-    arguments, keywords = _arguments(node), _keywords(node)
+    arguments, keywords = _items(node.args), _keywords(node)
     if isinstance(node.func, ast.Name) and node.func.id == "super":
         return lambda evaluator, frame: evaluator.super_of(arguments(evaluator, frame), frame)
+    if isinstance(node.func, ast.Attribute):
+        return _method_call(node.func, arguments, keywords)
     target = code_of(node.func)
-    if keywords is None:
-        return lambda evaluator, frame: evaluator.call(
-            target(evaluator, frame), arguments(evaluator, frame), {}
-        )
-    named = keywords
     return lambda evaluator, frame: evaluator.call(
-        target(evaluator, frame), arguments(evaluator, frame), named(evaluator, frame)
+        target(evaluator, frame), arguments(evaluator, frame), keywords(evaluator, frame)
     )
 
 
-def _arguments(node: ast.Call) -> Code:
-    return _items(node.args)
+def _method_call(node: ast.Attribute, arguments: Code, keywords: Code) -> Code:
+    subject_of, name = code_of(node.value), node.attr
+
+    def call(evaluator: Evaluator, frame: Frame) -> Any:
+        subject = subject_of(evaluator, frame)
+        if type(subject) in CONTAINERS:
+            args, kwargs = arguments(evaluator, frame), keywords(evaluator, frame)
+            return call_container(subject, name, args, kwargs)
+        target = evaluator.get_attribute(subject, name)
+        return evaluator.call(target, arguments(evaluator, frame), keywords(evaluator, frame))
+
+    return call
 
 
-def _keywords(node: ast.Call) -> Code | None:
-    """Return what computes the arguments with names, `None` where there are none."""
+def _keywords(node: ast.Call) -> Code:
+    """Return what computes the arguments with names."""
     pairs = [(keyword.arg, code_of(keyword.value)) for keyword in node.keywords]
     if not pairs:
-        return None
+        return lambda evaluator, frame: {}
 
     def collect(evaluator: Evaluator, frame: Frame) -> dict[str, Any]:
         found: dict[str, Any] = {}

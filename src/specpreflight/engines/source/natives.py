@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from specpreflight.engines.source.values import (
     Class,
@@ -21,7 +21,8 @@ _PLAIN = (
     type(None), bool, int, float, str, bytes, list, dict, tuple, set, frozenset, Dtype, slice,
     range,
 )  # fmt: skip
-_PLAIN_TYPES = frozenset(_PLAIN)
+#: The same, to be looked up by exact type.
+PLAIN_TYPES: Final[frozenset[type]] = frozenset(_PLAIN)
 
 #: Built-in functions that only compute; those that see objects are in `objects.py`.
 _PURE: Mapping[str, Callable[..., Any]] = {
@@ -38,7 +39,7 @@ _LAZY = frozenset({enumerate, zip, reversed, map, filter, type(reversed([]))})
 
 def is_plain(value: Any) -> bool:
     """Return whether Python itself can compute with a value."""
-    return type(value) in _PLAIN_TYPES or isinstance(value, _PLAIN)
+    return type(value) in PLAIN_TYPES or isinstance(value, _PLAIN)
 
 
 def call_python(function: Callable[..., Any], args: list[Any], kwargs: dict[str, Any]) -> Any:
@@ -69,24 +70,38 @@ def plain_attribute(value: Any, name: str) -> Any:
     except AttributeError as error:
         raise raised_by_python(error) from error
     if isinstance(value, (dict, list, set)) and callable(attribute):
-        return _ContainerMethod(attribute)
+        return _ContainerMethod(value, name)
     return attribute
 
 
+#: Types whose methods may store unknown values.
+CONTAINERS: Final[frozenset[type]] = frozenset({dict, list, set})
+
+
+def call_container(value: Any, name: str, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """Call a method of a list, dict or set; its errors are those of the evaluated code."""
+    if not hasattr(value, name) or name.startswith("__"):
+        return plain_attribute(value, name)
+    try:
+        result = getattr(value, name)(*args, **kwargs)
+    except Undecided:
+        return Opaque(f"{name}()")
+    except Exception as error:
+        raise raised_by_python(error) from error
+    return list(result) if name in ("items", "keys", "values") else result
+
+
 class _ContainerMethod:
-    """A method of a list, dict or set; it may store unknown values."""
+    """A method of a list, dict or set that is called later."""
 
     takes_unknown = True
 
-    def __init__(self, method: Callable[..., Any]) -> None:
-        self._method = method
-        self.__name__ = method.__name__
+    def __init__(self, value: Any, name: str) -> None:
+        self._value = value
+        self.__name__ = name
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        result = self._method(*args, **kwargs)
-        if self.__name__ in ("items", "keys", "values"):
-            return list(result)
-        return result
+        return call_container(self._value, self.__name__, list(args), kwargs)
 
 
 def _type_name(value: Any) -> str:

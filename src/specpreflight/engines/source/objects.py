@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, cast
 
 from specpreflight.engines.source.modules import Definition, Module
-from specpreflight.engines.source.natives import is_plain, plain_attribute
+from specpreflight.engines.source.natives import PLAIN_TYPES, is_plain, plain_attribute
 from specpreflight.engines.source.parts import Parts
 from specpreflight.engines.source.strict import (
     class_validators,
@@ -147,6 +147,8 @@ class Objects(Parts):
             if slot.reader is not None and self.reads_itself(subject, slot.reader):
                 return self.call(slot.reader, [subject, name], {})
             return self._stored(subject, slot)
+        if type(subject) in PLAIN_TYPES:
+            return plain_attribute(subject, name)
         if isinstance(subject, Class):
             return self._static_attribute(subject, name)
         if isinstance(subject, Super):

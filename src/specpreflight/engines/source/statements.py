@@ -10,9 +10,10 @@ from __future__ import annotations
 import ast
 import operator
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from specpreflight.engines.source.expressions import assigner_of, code_of
+from specpreflight.engines.source.expressions import Assigner, assigner_of, code_of
 from specpreflight.engines.source.modules import origin_of
 from specpreflight.engines.source.natives import call_python
 from specpreflight.engines.source.operations import truth
@@ -219,12 +220,12 @@ def _imported(node: ast.Import | ast.ImportFrom, frame: Frame) -> list[tuple[str
 
 def _branch(node: ast.If) -> Code:
     test, body, orelse = code_of(node.test), _later(node.body), _later(node.orelse)
+    either = (*node.body, *node.orelse)
 
     def branch(evaluator: Evaluator, frame: Frame) -> Any:
         value = test(evaluator, frame)
         if type(value) is Opaque:
             evaluator.doubt(frame, repr(value))
-            either = [*node.body, *node.orelse]
             _forget(either, evaluator, frame)
             return Returned(Opaque(f"{frame.function}()")) if _may_return(either) else None
         return body(evaluator, frame) if value else orelse(evaluator, frame)
@@ -232,18 +233,27 @@ def _branch(node: ast.If) -> Code:
     return branch
 
 
-def _forget(body: Sequence[ast.stmt], evaluator: Evaluator, frame: Frame) -> None:
+def _forget(body: tuple[ast.stmt, ...], evaluator: Evaluator, frame: Frame) -> None:
     """Make unknown what statements that may or may not run would have set."""
-    for statement in body:
-        for inner in ast.walk(statement):
-            if isinstance(inner, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
-                targets = inner.targets if isinstance(inner, ast.Assign) else [inner.target]
-                for target in targets:
-                    if isinstance(target, (ast.Name, ast.Attribute)):
-                        assigner_of(target)(evaluator, frame, Opaque(ast.unparse(target)))
+    for assign, unknown in _assigned(body):
+        assign(evaluator, frame, unknown)
 
 
-def _may_return(body: Sequence[ast.stmt]) -> bool:
+@cache
+def _assigned(body: tuple[ast.stmt, ...]) -> list[tuple[Assigner, Opaque]]:
+    """Return what statements may set, and the unknown value of each."""
+    return [
+        (assigner_of(target), Opaque(ast.unparse(target)))
+        for statement in body
+        for inner in ast.walk(statement)
+        if isinstance(inner, (ast.Assign, ast.AnnAssign, ast.AugAssign))
+        for target in (inner.targets if isinstance(inner, ast.Assign) else [inner.target])
+        if isinstance(target, (ast.Name, ast.Attribute))
+    ]
+
+
+@cache
+def _may_return(body: tuple[ast.stmt, ...]) -> bool:
     """Return whether statements may end their function, so that what follows is unknown too."""
     return any(isinstance(inner, ast.Return) for statement in body for inner in ast.walk(statement))
 
@@ -256,7 +266,7 @@ def _for(node: ast.For) -> Code:
         items = source(evaluator, frame)
         if isinstance(items, (Opaque, Instance)):
             evaluator.doubt(frame, f"loop over {items!r}")
-            _forget(node.body, evaluator, frame)
+            _forget(tuple(node.body), evaluator, frame)
             return None
         for item in evaluator.iterate(items):
             bind(evaluator, frame, item)
