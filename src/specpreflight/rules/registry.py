@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache, lru_cache
 from importlib import import_module
 from typing import NamedTuple
 
@@ -30,13 +31,11 @@ class When(NamedTuple):
         """Return whether the rule explains events of that topic."""
         return claims_topic(self.topics, topic)
 
-    def may_report(self, launch: Launch, resolved: Resolved) -> bool:
-        """Return whether the rule may have something to say of this launch."""
+    def may_report(self, launch: Launch) -> bool:
+        """Return whether the rule may have something to say of a launch without its events."""
         if self.fact is not None:
             return launch.facts.get(self.fact) is not None
-        if self.topics and not self.always:
-            return any(self.claims(event.topic) for event in resolved.events)
-        return True
+        return self.always or not self.topics
 
 
 ALWAYS = When()
@@ -288,8 +287,9 @@ def rule_names() -> tuple[str, ...]:
 
 def rules_for(launch: Launch, resolved: Resolved) -> Iterator[Rule]:
     """Yield the rules of this engine that may have something to say of this launch."""
+    claiming = {name for event in resolved.events for name in _claiming(event.topic)}
     for name, when in _RULES.items():
-        if when.may_report(launch, resolved):
+        if name in claiming or when.may_report(launch):
             rule = _load(name)
             if rule.holds_for(launch.engine.name):
                 yield rule
@@ -305,6 +305,13 @@ def load_area(area: str) -> tuple[Rule, ...]:
     return tuple(_load(name) for name in _RULES if name.startswith(f"{area}."))
 
 
+@lru_cache(maxsize=1024)
+def _claiming(topic: str) -> tuple[str, ...]:
+    """Return the modules that are imported where the engine has an event of this topic."""
+    return tuple(name for name, when in _RULES.items() if when.claims(topic))
+
+
+@cache
 def _load(name: str) -> Rule:
     rule: Rule = import_module(f"specpreflight.rules.{name}").RULE
     return rule
@@ -356,8 +363,8 @@ def undecided(launch: Launch, resolved: Resolved) -> Iterator[Skipped]:
     """Yield the rules that a missing fact about the machine keeps from a verdict, and on which."""
     reasons: dict[str, list[str]] = {}
     for topic, why in resolved.unknown:
-        for name, when in _RULES.items():
-            if when.claims(topic) and (rule := _load(name)).holds_for(launch.engine.name):
+        for name in _claiming(topic):
+            if (rule := _load(name)).holds_for(launch.engine.name):
                 reasons.setdefault(rule.name, []).append(why)
     for name, all_of_them in reasons.items():
         yield Skipped(name, "hardware", "; ".join(dict.fromkeys(all_of_them)))

@@ -53,9 +53,8 @@ class Rule(NamedTuple):
 
 def claims_topic(topics: tuple[str, ...], topic: str) -> bool:
     """Return whether `topic` is one of `topics`, or in an area that one of them names."""
-    return any(
-        topic.startswith(claimed) if claimed.endswith(".") else topic == claimed
-        for claimed in topics
+    return topic in topics or any(
+        claimed.endswith(".") and topic.startswith(claimed) for claimed in topics
     )
 
 

@@ -8,7 +8,8 @@ Steps that no launch with speculation depends on are left out.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple
 
 from specpreflight.engines.sglang.server_args import (
     attention_backends,
@@ -28,6 +29,9 @@ from specpreflight.engines.sglang.server_args.target_models.adjustments import (
     handle_model_specific_adjustments,
 )
 
+if TYPE_CHECKING:
+    from specpreflight.engines.sglang.knowledge import Knowledge
+
 
 class Step(NamedTuple):
     """One step of the engine's argument handling.
@@ -46,13 +50,13 @@ class Step(NamedTuple):
     fills: tuple[str, ...] = ()
     moved: str = "0.5.19"
 
-    def source(self, args: ServerArgs) -> str:
-        """Return file and function of the step in this release."""
-        if args.since(self.moved):
+    def source(self, release: Knowledge) -> str:
+        """Return file and function of the step in a release."""
+        if release.since(self.moved):
             return f"arg_groups/{self.file}:{self.name}"
         if self.run is checks.check_server_args:
             return f"server_args.py:{self.name}"
-        return f"server_args.py:{'_' + self.name if args.since('0.5.3') else '__post_init__'}"
+        return f"server_args.py:{'_' + self.name if release.since('0.5.3') else '__post_init__'}"
 
 
 MEMORY = Step("handle_gpu_memory_settings", memory.handle_gpu_memory_settings, "memory_hook.py")
@@ -103,81 +107,83 @@ MOE = (
 CHECKS = Step("check_server_args", checks.check_server_args, "validation_hook.py")
 
 
-def steps(args: ServerArgs) -> Iterator[Step]:
-    """Yield this release's steps in its order."""
-    yield from _steps_of_handlers(args) if args.since("0.5.3") else _steps_of_one_function(args)
-    yield CHECKS
+@lru_cache(maxsize=8)
+def steps(release: Knowledge) -> tuple[tuple[Step, str], ...]:
+    """Return a release's steps in its order, each with its file and function."""
+    handlers = release.since("0.5.3")
+    before = _steps_of_handlers(release) if handlers else _steps_of_one_function(release)
+    return tuple((step, step.source(release)) for step in (*before, CHECKS))
 
 
-def _steps_of_one_function(args: ServerArgs) -> Iterator[Step]:
+def _steps_of_one_function(release: Knowledge) -> Iterator[Step]:
     yield Step("", defaults.handle_deprecated_moe_flags)
     yield Step("", defaults.handle_missing_default_values)
     yield MEMORY
-    if not args.since("0.4.9.post4"):
+    if not release.since("0.4.9.post4"):
         yield Step("", checks.check_chunk_pages)
-    if not args.since("0.4.9.post3"):
+    if not release.since("0.4.9.post3"):
         yield Step("", checks.check_moe_dense_tp_size)
-    if args.since("0.5.1"):
+    if release.since("0.5.1"):
         yield MODEL
     yield from (CPU, SAMPLING, ATTENTION, PAGE_SIZE, DATA, *MOE, PIPELINE)
-    if args.since("0.5.1"):
+    if release.since("0.5.1"):
         yield HICACHE
     yield from (SPECULATIVE, LOAD_FORMAT, DISAGGREGATION)
-    if args.since("0.5.1"):
+    if release.since("0.5.1"):
         yield CACHES
 
 
-def _steps_of_handlers(args: ServerArgs) -> Iterator[Step]:
-    if args.since("0.5.22"):
+def _steps_of_handlers(release: Knowledge) -> Iterator[Step]:
+    if release.since("0.5.22"):
         yield Step(
             "handle_deprecated_dp_attention",
             defaults.handle_deprecated_dp_attention,
             "parallel_hook.py",
         )
-    early_disaggregation = args.since("0.5.11")
-    if early_disaggregation and not args.since("0.5.15"):
+    early_disaggregation = release.since("0.5.11")
+    if early_disaggregation and not release.since("0.5.15"):
         yield DISAGGREGATION
     yield Step("handle_deprecated_args", defaults.handle_deprecated_args, "serving_hook.py")
     yield Step(
         "handle_missing_default_values", defaults.handle_missing_default_values, "serving_hook.py"
     )
-    if args.since("0.5.15"):
+    if release.since("0.5.15"):
         yield DISAGGREGATION
         yield Step(
             "handle_decode_context_parallelism"
-            if args.since("0.5.20")
+            if release.since("0.5.20")
             else "handle_dcp_validation",
             parallelism.handle_decode_context_parallelism,
             "parallel_hook.py",
         )
-    yield from (CPU, MEMORY) if args.since("0.5.7") else (MEMORY, CPU)
+    yield from (CPU, MEMORY) if release.since("0.5.7") else (MEMORY, CPU)
     yield MODEL
-    if args.since("0.5.4.post1") and not args.since("0.5.8"):
+    if release.since("0.5.4.post1") and not release.since("0.5.8"):
         yield HICACHE
     yield SAMPLING
-    if args.since("0.5.12"):
+    if release.since("0.5.12"):
         yield DETERMINISTIC
     yield ATTENTION
-    if args.since("0.5.7"):
+    if release.since("0.5.7"):
         yield Step("handle_kv4_compatibility", cache.handle_kv4_compatibility, "kv_cache_hook.py")
     yield PAGE_SIZE
-    if args.since("0.5.8"):
+    if release.since("0.5.8"):
         yield HICACHE
     yield DATA
-    if args.since("0.5.9"):
+    if release.since("0.5.9"):
         yield Step(
             "handle_context_parallelism",
             parallelism.handle_context_parallelism,
             "parallel_hook.py",
         )
     yield from (*MOE, PIPELINE)
-    if not args.since("0.5.4.post1"):
+    if not release.since("0.5.4.post1"):
         yield HICACHE
     yield from (SPECULATIVE, LOAD_FORMAT)
     if not early_disaggregation:
         yield DISAGGREGATION
     yield CACHES
-    if args.since("0.5.15"):
+    if release.since("0.5.15"):
         yield Step(
             "handle_page_major_kv_layout",
             unified_memory.handle_page_major_layout,
@@ -186,7 +192,7 @@ def _steps_of_handlers(args: ServerArgs) -> Iterator[Step]:
         yield Step(
             "handle_unified_memory_pool", unified_memory.handle_unified_memory, "kv_cache_hook.py"
         )
-    if not args.since("0.5.12"):
+    if not release.since("0.5.12"):
         yield DETERMINISTIC
-    if args.since("0.5.19"):
+    if release.since("0.5.19"):
         yield Step("validate_deepep_v2_speculative_draft", moe.check_deepep_v2_draft, "moe_hook.py")

@@ -12,6 +12,6 @@ def resolve_server_args(args: ServerArgs) -> None:
     Mutates `args`: its fields, and the events in the order in which the release meets them. The
     prediction goes on after a stop, so that all problems of a launch are found at once.
     """
-    for step in steps(args):
-        args.source = step.source(args)
+    for step, source in steps(args.release):
+        args.source = source
         args.attempt(step.run, fills=step.fills)

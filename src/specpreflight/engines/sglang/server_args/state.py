@@ -56,6 +56,7 @@ class ServerArgs:
 
     Attributes:
         release: what is known of this SGLang release.
+        since: whether this release is a version or newer.
         machine: the machine that this prediction is for.
         environment: the variables as the engine sees them; the engine writes some itself.
         source: file and function of the step that is running.
@@ -74,11 +75,15 @@ class ServerArgs:
         environment: Mapping[str, str],
         checkpoints: Checkpoints,
     ) -> None:
+        vars(self).update(fields)
+        for name in _OWN.intersection(fields):
+            del vars(self)[name]  # a tree's; its steps do not know it
         self._fields = dict(fields)
         self._given = dict(given)
         self._checkpoints = checkpoints
         self._read: dict[str, Any] = {}
         self.release = release
+        self.since: Callable[[str], bool] = release.since
         self.machine = machine
         self.environment = dict(environment)
         self.source = ""
@@ -88,15 +93,12 @@ class ServerArgs:
         self._forgotten: dict[str, Unknowable] = {}
 
     def __getattr__(self, field: str) -> Any:
+        """Answer for a field that is forgotten, or that this release does not have."""
         if field.startswith("_"):
             raise AttributeError(field)
         if field in self._forgotten:
             raise self._forgotten[field]
-        return self._fields.get(field)
-
-    def since(self, version: str) -> bool:
-        """Return whether this release is `version` or newer."""
-        return self.release.since(version)
+        return None
 
     def has(self, field: str) -> bool:
         """Return whether this release has the field at all."""
@@ -109,6 +111,7 @@ class ServerArgs:
     def set(self, field: str, value: Any, reason: str) -> None:
         """Change a field as the engine does, and keep why."""
         self._fields[field] = value
+        setattr(self, field, value)
         self.reasons[field] = reason
         self._forgotten.pop(field, None)
 
@@ -128,6 +131,7 @@ class ServerArgs:
         for field in fills:
             if self._fields.get(field) is None:
                 self._forgotten[field] = missing
+                vars(self).pop(field, None)
 
     def _attempt(self, step: Callable[[ServerArgs], object], fills: tuple[str, ...]) -> None:
         try:
@@ -303,3 +307,7 @@ class ServerArgs:
         if field in self._given:
             return ResolvedValue(value, f"{self._given[field].name} given")
         return ResolvedValue(value, "engine default")
+
+
+#: Names that no field has, in any release.
+_OWN = frozenset(dir(ServerArgs))
