@@ -17,6 +17,7 @@ from specpreflight.models.finding import (
     Stage,
     Value,
 )
+from specpreflight.models.idle import Idle
 from specpreflight.models.report import EngineUsed, Inputs, Report, Summary, Verdict
 from specpreflight.models.resolved import ResolvedValue
 
@@ -98,4 +99,20 @@ SAMPLE = Report(
         ("d/config.json", 4): '  "max_position_embeddings": 131072,',
         ("t/config.json", 9): '    "max_position_embeddings": 262144,',
     },
+)
+
+IDLE = (
+    Idle(
+        "expired",
+        "conf/specpreflight.toml:7",
+        "a-rule",
+        "the ignore of `a-rule` ended on 2026-01-31",
+    ),
+    Idle(
+        "unasked",
+        "--ignore b-rule",
+        "b-rule",
+        "the ignore of `b-rule` is for no launch that was found",
+    ),
+    Idle("gone", "known.json", "draft-context-shorter", "`draft-context-shorter` of e is gone"),
 )

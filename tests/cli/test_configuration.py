@@ -146,9 +146,25 @@ def test_a_scan_says_which_ignores_are_for_nothing_it_found(
     run: Callable[..., Any], project: Path
 ) -> None:
     configure(project, ignore() + ignore(pairs='[{ draft = "gone" }]'))
-    ran = run("scan", ".", "--target", "target", "--no-env")
+    scan = ("scan", ".", "--target", "target", "--no-env")
+    ran = run(*scan, "--output", "markdown=report.md")
     line = f"specpreflight.toml:4: the ignore of `{RULE}` is for no launch that was found"
+    assert (ran.code, ran.stderr) == (0, "")
+    assert f"  {line}\n1 launch, 0 with errors" in ran.stdout
+    assert f"- {line}\n" in (project / "report.md").read_text()
+    ran = run(*scan, "--format", "json")
     assert (ran.code, ran.stderr) == (0, f"specpreflight: {line}\n")
+    assert [one["kind"] for one in ran.data["idle"]] == ["unasked"]
+    assert run(*scan, "--latest", "--format", "json").data["idle"] == [], "not all was looked at"
+
+
+def test_a_check_says_in_its_files_what_is_ignored_in_vain(
+    run: Callable[..., Any], project: Path
+) -> None:
+    configure(project, ignore() + ignore(rule='"vocab-size-differs"'))
+    run("check", *PAIR, "--output", "junit=report.xml", "--output", "html=report.html")
+    for name in ("report.xml", "report.html"):
+        assert "specpreflight.toml:4: the ignore of" in (project / name).read_text()
 
 
 def test_known_findings_pass_and_new_ones_fail(run: Callable[..., Any], project: Path) -> None:
@@ -188,7 +204,7 @@ def test_a_baseline_of_a_tree_tells_its_drafts_apart(
     shutil.copytree(project / "draft", project / "copy")
     assert run(*scan, "--baseline", "known.json").code == 1
     shutil.rmtree(project / "draft")
-    assert "of draft is gone" in run(*scan, "--baseline", "known.json").stderr
+    assert "of draft is gone" in run(*scan, "--baseline", "known.json").stdout
     assert "1 gone" in run("baseline", "prune", "known.json", *scan).stderr
 
 

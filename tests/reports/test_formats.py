@@ -9,7 +9,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from sample_report import SAMPLE
+from sample_report import IDLE, SAMPLE
 
 from specpreflight.cli.launch_options import FORMATS
 from specpreflight.cli.rendering import MACHINE_FORMATS, render
@@ -75,7 +75,7 @@ def test_sarif_passes_the_public_validator(tmp_path: Path) -> None:
     if npx is None:
         pytest.skip("needs npx, to run @microsoft/sarif-multitool")
     file = tmp_path / "report.sarif"
-    file.write_text(render_sarif([SAMPLE], PAGES))
+    file.write_text(render_sarif([SAMPLE], PAGES, IDLE))
     command = [npx, "--yes", "@microsoft/sarif-multitool@5.7.0", "validate", file.name]
     run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     if "error" in run.stderr and "npm" in run.stderr:
@@ -83,6 +83,43 @@ def test_sarif_passes_the_public_validator(tmp_path: Path) -> None:
     assert "Analysis completed successfully" in run.stdout
     assert ": error " not in run.stdout
     assert ": warning " not in run.stdout
+
+
+def test_what_is_ignored_in_vain_is_a_notification_of_the_configuration() -> None:
+    [run] = json.loads(render_sarif([SAMPLE], PAGES, IDLE))["runs"]
+    [invocation] = run["invocations"]
+    first, *others = invocation["toolConfigurationNotifications"]
+    assert first["message"]["text"].endswith(":7: the ignore of `a-rule` ended on 2026-01-31.")
+    place = first["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"]["uri"] == "conf/specpreflight.toml"
+    assert place["region"]["startLine"] == 7
+    assert not any("locations" in other for other in others)
+    assert "invocations" not in json.loads(render_sarif([SAMPLE], PAGES))["runs"][0]
+
+
+@pytest.mark.parametrize("form", ["json", "sarif", "junit", "markdown", "html"])
+def test_what_is_ignored_in_vain_is_said_and_fails_nothing(form: str) -> None:
+    without, with_it = render(form, [SAMPLE, SAMPLE]), render(form, [SAMPLE, SAMPLE], IDLE)
+    assert with_it.count("b-rule") >= 1
+    assert "b-rule" not in without
+    for word in ("<failure", '"level": "error"', "❌"):
+        assert without.count(word) == with_it.count(word)
+
+
+def test_annotations_are_seen_from_the_repository_there_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "specpreflight.toml").touch()
+    monkeypatch.chdir(tmp_path / "sub")
+    monkeypatch.setenv("GITHUB_WORKSPACE", str(tmp_path))
+    idle = [IDLE[0]._replace(by="specpreflight.toml:7"), *IDLE[1:]]
+    [run] = json.loads(render("sarif", [SAMPLE], idle))["runs"]
+    texts = [
+        one["message"]["text"].partition(": ")[0]
+        for one in run["invocations"][0]["toolConfigurationNotifications"]
+    ]
+    assert texts == ["sub/specpreflight.toml:7", "--ignore b-rule", "known.json"]
 
 
 def test_junit_counts() -> None:

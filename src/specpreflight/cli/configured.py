@@ -15,16 +15,12 @@ from specpreflight.errors import UsageError
 
 if TYPE_CHECKING:
     from specpreflight.models.baseline import Baseline
-    from specpreflight.models.idle import IdleWatch
+    from specpreflight.models.idle import Idle
     from specpreflight.models.launch import EngineVersion
     from specpreflight.models.policy import Policy
     from specpreflight.models.report import Report
     from specpreflight.rules.rule import Rule
     from specpreflight.sources.configuration import Configuration
-
-
-#: So many entries of a baseline are named one by one.
-_MOST_NAMED = 10
 
 
 class Wanted(NamedTuple):
@@ -176,40 +172,28 @@ def _read_baseline(wanted: Wanted, configuration: Configuration) -> Baseline | N
     return read_baseline(given)
 
 
-def report_idle(reports: Iterable[Report], policy: Policy | None) -> None:
-    """Say on stderr which ignores and which entries of the baseline have nothing to do any more."""
+def find_idle(reports: Iterable[Report], policy: Policy | None) -> list[Idle]:
+    """Return which ignores and which entries of the baseline have nothing to do any more."""
     if policy is None:
-        return
+        return []
     from specpreflight.models.idle import IdleWatch
 
     watch = IdleWatch(policy)
     for report in reports:
         watch.see(report)
-    for line in idle_lines(watch):
+    return list(watch.idle())
+
+
+def report_idle(reports: Iterable[Report], policy: Policy | None) -> None:
+    """Say it on stderr."""
+    idle = find_idle(reports, policy)
+    if idle:
+        echo_idle(idle)
+
+
+def echo_idle(idle: Sequence[Idle]) -> None:
+    """Say on stderr what has nothing to do any more."""
+    from specpreflight.reports.idle import tell_idle
+
+    for line in tell_idle(idle):
         click.echo(f"specpreflight: {line}", err=True)
-
-
-def idle_lines(watch: IdleWatch) -> Iterator[str]:
-    """Yield what there is to say after the last report."""
-    for ignore in watch.policy.expired:
-        yield f"{ignore.by}: the ignore of `{ignore.rule}` ended on {ignore.until}"
-    for ignore in watch.idle_ignores():
-        yield f"{ignore.by}: the ignore of `{ignore.rule}` matches no finding"
-    yield from _vanished_lines(watch)
-
-
-def unasked_lines(watch: IdleWatch) -> Iterator[str]:
-    """Yield what there is to say beside that after a whole tree."""
-    for ignore in watch.unasked_ignores():
-        yield f"{ignore.by}: the ignore of `{ignore.rule}` is for no launch that was found"
-
-
-def _vanished_lines(watch: IdleWatch) -> Iterator[str]:
-    vanished = watch.vanished()
-    baseline = watch.policy.baseline
-    if baseline is not None and vanished:
-        for key, entry in list(vanished.items())[:_MOST_NAMED]:
-            yield f"{baseline.name}: `{entry.rule}` of {key.draft or key.target} is gone"
-        if len(vanished) > _MOST_NAMED:
-            yield f"{baseline.name}: and {len(vanished) - _MOST_NAMED} more are gone"
-        yield f"{baseline.name}: take it out with: specpreflight baseline prune {baseline.name} …"

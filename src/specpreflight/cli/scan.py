@@ -11,7 +11,7 @@ import click
 
 from specpreflight.cli import report_error
 from specpreflight.cli.check import Options, WordsCommand, worst_of
-from specpreflight.cli.configured import configured, idle_lines, unasked_lines
+from specpreflight.cli.configured import configured, echo_idle
 from specpreflight.cli.launch_options import FAIL_ON, environment_options, report_options
 from specpreflight.cli.scan_options import fix_options
 from specpreflight.errors import InputError
@@ -114,13 +114,15 @@ def run_scan(options: Options, extent: Extent) -> int:
                 watch.see(one.report)
             for writer in writers:
                 writer.add(one.report)
+        if watch is not None:
+            is_whole = not extent.latest and extent.changed_since is None
+            tally.idle += watch.idle_in_tree() if is_whole else watch.idle()
         for writer in writers:
             writer.end(tally, found.unreadable)
     for unreadable in found.unreadable:
         report_error(InputError(f"{unreadable.path}: {unreadable.reason}"))
-    if watch is not None:
-        for line in (*idle_lines(watch), *unasked_lines(watch)):
-            click.echo(f"specpreflight: {line}", err=True)
+    if options.form != "text":  # which has it in its last lines
+        echo_idle(tally.idle)
     if not tally.launches and not found.unreadable:
         click.echo("specpreflight: no checkpoint and no launch found to check", err=True)
     if found.unreadable:

@@ -119,7 +119,7 @@ class _Json:
     """The document of several reports, each written as it is made.
 
     Beside `reports` and `summary` it has what only a scan can say: `unpaired` drafts with the
-    reason, and `unreadable` paths.
+    reason, `unreadable` paths, and `idle`, what is ignored or known in vain.
     """
 
     def __init__(self, stream: IO[str]) -> None:
@@ -140,6 +140,7 @@ class _Json:
             "summary": asdict(tally.summary),
             "unpaired": [{"draft": path, "reason": reason} for path, reason in tally.unpaired],
             "unreadable": [one._asdict() for one in unreadable],
+            "idle": [one._asdict() for one in tally.idle],
         }
         text = json.dumps(ending, indent=2, ensure_ascii=False)
         _write(self._stream, ("" if self._first else "\n  ") + "],\n" + text[2:] + "\n")
@@ -159,7 +160,7 @@ class _Document:
     def end(self, tally: Tally, unreadable: Sequence[Unreadable]) -> None:
         from specpreflight.cli.rendering import render
 
-        _write(self._stream, render(self._form, self._reports))
+        _write(self._stream, render(self._form, self._reports, tally.idle))
 
 
 def _write(stream: IO[str], text: str) -> None:

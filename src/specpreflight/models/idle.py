@@ -3,11 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Literal, NamedTuple
 
 from specpreflight.models.baseline import Entry, Key
 from specpreflight.models.paths import is_deleted
 from specpreflight.models.policy import Ignore, Policy
 from specpreflight.models.report import Report
+
+
+class Idle(NamedTuple):
+    """An ignore, or an entry of a baseline, that has nothing to do any more.
+
+    Attributes:
+        kind: why: an ignore is past its date, matched no finding of its launches, or was for none;
+            or a finding of the baseline is gone.
+        by: what says so: an option, a file and line, or the baseline.
+        rule: whose findings it is for.
+        message: a sentence without its subject's place and a final full stop.
+    """
+
+    kind: Literal["expired", "unmatched", "unasked", "gone"]
+    by: str
+    rule: str
+    message: str
 
 
 class IdleWatch:
@@ -28,6 +46,26 @@ class IdleWatch:
         if self.policy.baseline is not None:
             self._seen.update(self.policy.baseline.keys(report))
             self._checked.add((report.engine.name, *self.policy.baseline.pair(inputs)))
+
+    def idle(self) -> Iterator[Idle]:
+        """Yield what is idle whichever launches were checked."""
+        for ignore in self.policy.expired:
+            said = f"the ignore of `{ignore.rule}` ended on {ignore.until}"
+            yield Idle("expired", ignore.by, ignore.rule, said)
+        for ignore in self.idle_ignores():
+            said = f"the ignore of `{ignore.rule}` matches no finding"
+            yield Idle("unmatched", ignore.by, ignore.rule, said)
+        name = "" if self.policy.baseline is None else self.policy.baseline.name
+        for key, entry in self.vanished().items():
+            said = f"`{entry.rule}` of {key.draft or key.target} is gone"
+            yield Idle("gone", name, entry.rule, said)
+
+    def idle_in_tree(self) -> Iterator[Idle]:
+        """Yield what is idle where all launches of a tree were checked."""
+        yield from self.idle()
+        for ignore in self.unasked_ignores():
+            said = f"the ignore of `{ignore.rule}` is for no launch that was found"
+            yield Idle("unasked", ignore.by, ignore.rule, said)
 
     def idle_ignores(self) -> Iterator[Ignore]:
         """Yield the ignores that were for one of the launches, and matched no finding."""

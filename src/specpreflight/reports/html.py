@@ -18,10 +18,12 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from specpreflight.models.finding import MISSING, Edit, Finding, Outcome, Remedy, Severity, Value
 from specpreflight.models.report import Report
+from specpreflight.reports.idle import HEADING
 from specpreflight.reports.printable import printable
 
 if TYPE_CHECKING:
     from specpreflight.models.change import Since
+    from specpreflight.models.idle import Idle
 
 _PAGE: Final = Path(__file__).with_name("page")
 
@@ -45,12 +47,17 @@ class _Launch(NamedTuple):
         return " for ".join(part for part in (inputs.draft, inputs.target) if part) or "launch"
 
 
-def render_html(reports: Sequence[Report], pages: Mapping[str, tuple[str, str]]) -> str:
+def render_html(
+    reports: Sequence[Report],
+    pages: Mapping[str, tuple[str, str]],
+    idle: Sequence[Idle] = (),
+) -> str:
     """Return the page for all reports.
 
     Args:
         reports: what was found.
         pages: rule name → (summary, page), for the list of rules.
+        idle: what is ignored or known in vain.
     """
     style = (_PAGE / "page.css").read_text(encoding="utf-8")
     script = (_PAGE / "page.js").read_text(encoding="utf-8")
@@ -70,6 +77,7 @@ def render_html(reports: Sequence[Report], pages: Mapping[str, tuple[str, str]])
             "</head>",
             "<body>",
             *_header(reports),
+            *_idle(idle),
             *_table(launches, rules),
             *(line for launch in launches for line in _launch(launch)),
             *_rules(rules, pages),
@@ -132,6 +140,13 @@ def _header(reports: Sequence[Report]) -> Iterator[str]:
     yield '<output name="shown"></output>'
     yield "</form>"
     yield "</header>"
+
+
+def _idle(idle: Sequence[Idle]) -> Iterator[str]:
+    if idle:
+        yield f"<details><summary>{HEADING}: {len(idle)}</summary><ul>"
+        yield from (f"<li>{_prose(f'{one.by}: {one.message}')}</li>" for one in idle)
+        yield "</ul></details>"
 
 
 def _table(launches: Sequence[_Launch], rules: Mapping[str, Severity]) -> Iterator[str]:

@@ -7,9 +7,12 @@ from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from math import isfinite
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from specpreflight.models.report import FORMAT_VERSION, Report, Summary
+
+if TYPE_CHECKING:
+    from specpreflight.models.idle import Idle
 
 #: `Report`'s keys in the order of the contract.
 _ORDER = (
@@ -23,9 +26,9 @@ def render_json(report: Report) -> str:
     return json.dumps(report_data(report), indent=2, ensure_ascii=False) + "\n"
 
 
-def render_json_of(reports: Sequence[Report]) -> str:
-    """Return one report, or several as one document."""
-    return render_json(reports[0]) if len(reports) == 1 else render_many(reports)
+def render_json_of(reports: Sequence[Report], idle: Sequence[Idle] = ()) -> str:
+    """Return one report, or several as one document; only that has room for what is idle."""
+    return render_json(reports[0]) if len(reports) == 1 else render_many(reports, idle)
 
 
 def render_json_lines(reports: Sequence[Report]) -> str:
@@ -33,13 +36,14 @@ def render_json_lines(reports: Sequence[Report]) -> str:
     return "".join(json.dumps(report_data(report), ensure_ascii=False) + "\n" for report in reports)
 
 
-def render_many(reports: Sequence[Report]) -> str:
+def render_many(reports: Sequence[Report], idle: Sequence[Idle] = ()) -> str:
     """Return several launches or engines of one call as one JSON text."""
     total = sum((report.summary for report in reports), Summary())
     data = {
         "format_version": FORMAT_VERSION,
         "reports": [report_data(report) for report in reports],
         "summary": plain_data(total),
+        "idle": [one._asdict() for one in idle],
     }
     return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
 

@@ -1,4 +1,7 @@
-"""JUnit XML: a test suite a launch, a test case a finding, or what rules could not run for."""
+"""JUnit XML: a test suite a launch, a test case a finding, or what rules could not run for.
+
+A last suite has what is ignored or known in vain, as cases that pass.
+"""
 
 from __future__ import annotations
 
@@ -8,19 +11,26 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from specpreflight.models.finding import Finding, Severity
 from specpreflight.models.report import Report
+from specpreflight.reports.idle import HEADING
 
 if TYPE_CHECKING:
     from specpreflight.models.change import Since
+    from specpreflight.models.idle import Idle
 
 #: Code points that are no characters, and may stand in no XML.
 _NONE = "\ufffe\uffff"
 
 
-def render_junit(reports: Sequence[Report]) -> str:
+def render_junit(reports: Sequence[Report], idle: Sequence[Idle] = ()) -> str:
     """Return the reports as JUnit XML; errors and warnings fail, notes are passed with output."""
     root = Element("testsuites", name="specpreflight")
     for report in reports:
         _suite(root, report)
+    if idle:
+        suite = SubElement(root, "testsuite", name=HEADING, tests=str(len(idle)), failures="0")
+        for one in idle:
+            case = SubElement(suite, "testcase", classname=one.by, name=one.rule)
+            SubElement(case, "system-out").text = f"{one.by}: {one.message}"
     indent(root)
     text: str = tostring(root, encoding="unicode")
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{_printable(text)}\n'

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Final
 
 from specpreflight.models.finding import Finding, Severity, Value
 from specpreflight.models.report import Report
+from specpreflight.reports.idle import HEADING
 
 if TYPE_CHECKING:
     from specpreflight.models.change import Since
+    from specpreflight.models.idle import Idle
 
 _MARK = {Severity.ERROR: "❌", Severity.WARNING: "⚠️", Severity.NOTE: "ℹ️"}
 
@@ -23,13 +25,16 @@ _MOST_NOTES: Final = 500
 _MOST: Final = 250_000
 
 
-def render_markdown(reports: Sequence[Report]) -> str:
-    """Return the verdicts as headings, errors and warnings in full, notes folded.
+def render_markdown(reports: Sequence[Report], idle: Sequence[Idle] = ()) -> str:
+    """Return the verdicts as headings, errors and warnings in full, the rest folded.
 
     Of several launches only those with errors or warnings have a heading.
     """
+    in_vain = _text(
+        _folded(HEADING, [f"- {_one_line(f'{one.by}: {one.message}')}" for one in idle])
+    )
     if len(reports) == 1:
-        return _text(_report(reports[0]))
+        return _text(_report(reports[0])) + in_vain
     loud = [report for report in reports if report.summary.errors or report.summary.warnings]
     quiet = [report for report in reports if report not in loud]
     parts = [_text(_totals(reports))]
@@ -42,7 +47,7 @@ def render_markdown(reports: Sequence[Report]) -> str:
             break
         parts.append(part)
     notes = [f"{line} ({_name(report)})" for report in quiet for line in _notes(report)]
-    return "".join([*parts, _text(_folded("notes of the other launches", notes))])
+    return "".join([*parts, _text(_folded("notes of the other launches", notes)), in_vain])
 
 
 def _text(lines: Iterable[str]) -> str:

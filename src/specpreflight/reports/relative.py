@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from specpreflight.models.finding import Finding, Remedy, Value
+from specpreflight.models.idle import Idle
 from specpreflight.models.paths import path_from
 from specpreflight.models.report import Report
 
@@ -18,8 +19,7 @@ def seen_from(root: str, report: Report) -> Report:
     """
 
     def move(path: str) -> str:
-        moved = path_from(root, path)
-        return path if moved.startswith("../") else moved
+        return _move(root, path)
 
     inputs = report.inputs
     return replace(
@@ -33,6 +33,17 @@ def seen_from(root: str, report: Report) -> Report:
         ),
         excerpts={(move(path), line): text for (path, line), text in report.excerpts.items()},
     )
+
+
+def idle_from(root: str, idle: Idle) -> Idle:
+    """Return what is idle with its file as seen from the folder `root`."""
+    path, colon, line = idle.by.rpartition(":")
+    return idle._replace(by=f"{_move(root, path)}:{line}") if colon else idle
+
+
+def _move(root: str, path: str) -> str:
+    moved = path_from(root, path)
+    return path if moved.startswith("../") else moved
 
 
 def _move_finding(finding: Finding, move: Callable[[str], str]) -> Finding:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from specpreflight import __version__
 from specpreflight.models.finding import MISSING, Finding, Origin, Severity, Value
 from specpreflight.models.report import Report
 from specpreflight.reports.places import main_place
+
+if TYPE_CHECKING:
+    from specpreflight.models.idle import Idle
 
 SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -19,16 +22,21 @@ SCHEMA = (
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "note"}
 
 
-def render_sarif(reports: Sequence[Report], pages: Mapping[str, tuple[str, str]]) -> str:
+def render_sarif(
+    reports: Sequence[Report],
+    pages: Mapping[str, tuple[str, str]],
+    idle: Sequence[Idle] = (),
+) -> str:
     """Return one SARIF run for all reports.
 
     Args:
         reports: what was found.
         pages: rule name → (summary, page in Markdown), for the rules' help.
+        idle: what is ignored or known in vain, for notifications about the configuration.
     """
     findings = [(report, finding) for report in reports for finding in report.findings]
     names = sorted({finding.rule for _, finding in findings})
-    run = {
+    run: dict[str, Any] = {
         "tool": {
             "driver": {
                 "name": "specpreflight",
@@ -40,7 +48,24 @@ def render_sarif(reports: Sequence[Report], pages: Mapping[str, tuple[str, str]]
         "columnKind": "unicodeCodePoints",
         "results": [_result(report, finding, names) for report, finding in findings],
     }
+    if idle:
+        notices = [_notification(one) for one in idle]
+        run["invocations"] = [
+            {"executionSuccessful": True, "toolConfigurationNotifications": notices}
+        ]
     return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
+
+
+def _notification(one: Idle) -> dict[str, Any]:
+    notification: dict[str, Any] = {
+        "level": "note",
+        "message": {"text": f"{one.by}: {one.message}."},
+    }
+    path, _, line = one.by.rpartition(":")
+    if line.isdecimal():
+        place = Origin("file", path=path, line=int(line))
+        notification["locations"] = [{"physicalLocation": _physical(place)}]
+    return notification
 
 
 def _rule(name: str, summary: str, page: str) -> dict[str, Any]:

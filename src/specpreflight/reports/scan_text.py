@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from specpreflight.models.finding import Finding, Severity
+from specpreflight.models.idle import Idle
 from specpreflight.models.report import Report, Summary
+from specpreflight.reports.idle import HEADING, tell_idle
 from specpreflight.reports.text import Line, Piece
 
 #: Drafts without a target that are listed by name where nobody asked for all.
@@ -15,12 +17,16 @@ _LISTED = 20
 
 @dataclass
 class Tally:
-    """What a scan has counted so far; `unpaired` are drafts without a target, and why."""
+    """What a scan has counted so far.
+
+    `unpaired` are drafts without a target, and why; `idle` is known when all launches were checked.
+    """
 
     launches: int = 0
     failing: int = 0
     summary: Summary = field(default_factory=Summary)
     unpaired: list[tuple[str, str]] = field(default_factory=list)
+    idle: list[Idle] = field(default_factory=list)
 
     def add(self, report: Report) -> None:
         """Count a report's findings."""
@@ -59,7 +65,7 @@ def _line_of(finding: Finding) -> Line:
 
 
 def lay_out_totals(tally: Tally, *, verbose: bool = False) -> Iterator[Line]:
-    """Yield the last lines: drafts without a target, and the counts."""
+    """Yield the last lines: drafts without a target, what is ignored in vain, and the counts."""
     if tally.unpaired:
         yield (Piece(f"{_count(len(tally.unpaired), 'draft')} without a target:", "strong"),)
     listed = tally.unpaired if verbose else tally.unpaired[:_LISTED]
@@ -67,6 +73,10 @@ def lay_out_totals(tally: Tally, *, verbose: bool = False) -> Iterator[Line]:
         yield (Piece(f"  {path}: ", "place"), Piece(reason))
     if len(listed) < len(tally.unpaired):
         yield (Piece(f"  and {len(tally.unpaired) - len(listed)} more (-v)", "dim"),)
+    if tally.idle:
+        yield (Piece(f"{HEADING}:", "strong"),)
+        for line in tell_idle(tally.idle):
+            yield (Piece(f"  {line}"),)
     summary = tally.summary
     counts = [
         _count(tally.launches, "launch", "es"),
