@@ -1,7 +1,8 @@
 """GitLab Code Quality: the JSON list that merge requests show.
 
-The form is Code Climate's (its "Issues", SPEC.md), of which GitLab requires `description`,
-`check_name`, `fingerprint`, `severity` and `location`.
+The form is Code Climate's (its "Issues", SPEC.md), of which GitLab's documentation requires
+`description`, `check_name`, `fingerprint`, `severity` and `location`. What GitLab itself validates
+(`app/validators/json_schemas/codeclimate.json`) asks for no more than that; no registry has it.
 """
 
 from __future__ import annotations
