@@ -98,7 +98,6 @@ _RULES: Mapping[str, When] = {
     "architecture.config_inconsistent": on(
         "config.inconsistent",
         "config.markov-head",
-        "config.mask-token-outside",
         "config.mtp-layers",
         "config.rejected",
         "rope.missing-keys",
@@ -126,6 +125,9 @@ _RULES: Mapping[str, When] = {
     "architecture.dflash_layers_guessed": ALWAYS,
     "vocabulary.vocab_size_differs": ALWAYS,
     "vocabulary.standalone_vocabulary_differs": ALWAYS,
+    "vocabulary.mask_token_unfit": on(
+        "config.mask-token-conflict", "config.mask-token-outside", "config.mask-token-unknown"
+    ),
     "vocabulary.token_map_unfit": fact("token_map"),
     "vocabulary.vllm_vocabulary_differs": on(
         "vocabulary.draft-differs", "vocabulary.head-not-shared"
@@ -140,6 +142,7 @@ _RULES: Mapping[str, When] = {
     "weights.head_without_weights": ALWAYS,
     "weights.vocabulary_map_missing": ALWAYS,
     "weights.vocabulary_map_broken": ALWAYS,
+    "weights.confidence_head_missing": on("config.confidence-head"),
     "weights.mtp_layer_missing": ALWAYS,
     "weights.mtp_quantization_differs": ALWAYS,
     "weights.loader_refuses": ALWAYS,

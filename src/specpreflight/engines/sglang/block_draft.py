@@ -1,7 +1,6 @@
 """What a DFLASH or DSPARK draft needs beside the target's hidden states.
 
-Restates `speculative/dspark_components/dspark_config.py:parse_dspark_draft_config`,
-`speculative/dflash_worker.py` (`dflash_worker_v2.py` from 0.5.16 on) and
+Restates `speculative/dspark_components/dspark_config.py:parse_dspark_draft_config` and
 `model_executor/model_runner.py:init_aux_hidden_state_capture` (from 0.5.16 on
 `model_runner_components/attention_backend_setup.py:configure_aux_hidden_state_capture`).
 """
@@ -11,21 +10,23 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from specpreflight.engines.sglang.confidence_head import confidence_head_events
 from specpreflight.engines.sglang.draft_reading import BLOCK_DRAFTS
+from specpreflight.engines.sglang.mask_token import mask_token_events
 from specpreflight.engines.sglang.pair import Pair
 from specpreflight.models.finding import Outcome, Stage
 from specpreflight.models.resolved import Event
 
 
 def block_draft_events(pair: Pair) -> Iterator[Event]:
-    """Yield what stops a block draft: a target that captures nothing, a mask token it lacks."""
+    """Yield what stops a block draft: a target that captures nothing, a token or head it lacks."""
     if pair.algorithm not in BLOCK_DRAFTS:
         return
     yield from _cannot_capture(pair)
-    if pair.algorithm == "DFLASH":
-        yield from _mask_token_outside(pair)
-    else:
+    if pair.algorithm == "DSPARK":
         yield from _markov_head_missing(pair)
+        yield from confidence_head_events(pair)
+    yield from mask_token_events(pair)
 
 
 def _cannot_capture(pair: Pair) -> Iterator[Event]:
@@ -52,37 +53,6 @@ def _cannot_capture(pair: Pair) -> Iterator[Event]:
         values=pair.target_value("/architectures/0"),
         facts={"architecture": name, "read": "classes"},
     )
-
-
-def _mask_token_outside(pair: Pair) -> Iterator[Event]:
-    """Yield the event for a mask token that the target's embedding has no row for."""
-    place, stated = _mask_token_id(pair)
-    rows = pair.target.text.get("vocab_size")
-    if not isinstance(stated, int) or not isinstance(rows, int) or stated < rows:
-        return
-    yield Event(
-        "config.mask-token-outside",
-        Outcome.CRASHES,
-        Stage.WEIGHTS,
-        f"`mask_token_id` {stated} is outside the target's vocabulary of {rows}",
-        engine_message=(
-            f"DFLASH mask_token_id is outside the target vocab size. mask_token_id={stated}, "
-            f"vocab_size={rows}."
-        ),
-        exception="ValueError",
-        source="speculative/dflash_worker.py:_resolve_mask_token_id",
-        values=(
-            *pair.draft_value(f"{place}/mask_token_id"),
-            *pair.target_value(f"{pair.target.pointer}/vocab_size"),
-        ),
-    )
-
-
-def _mask_token_id(pair: Pair) -> tuple[str, Any]:
-    nested = pair.draft.config.stated("dflash_config")
-    if isinstance(nested, Mapping) and nested.get("mask_token_id") is not None:
-        return "/dflash_config", nested["mask_token_id"]
-    return "", pair.draft.config.stated("mask_token_id")
 
 
 def _markov_head_missing(pair: Pair) -> Iterator[Event]:

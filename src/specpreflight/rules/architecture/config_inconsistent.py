@@ -4,8 +4,8 @@
 What the config class of the engine's transformers release validates: heads against the hidden size,
 layer types against the number of layers, the keys that a RoPE scaling needs; whatever else stops
 the engine while it reads the config; and what a draft's class and worker ask of it: the one layer
-and `draft_vocab_size` of an EAGLE-3 head, the mask token of DFLASH, the Markov head of DSPARK, the
-one MTP layer of DeepSeek's and GLM's heads.
+and `draft_vocab_size` of an EAGLE-3 head, the Markov head of DSPARK, the one MTP layer of
+DeepSeek's and GLM's heads.
 
 ## What the engine does
 transformers 4 raises a KeyError for missing RoPE keys when the config is built; transformers 5
@@ -41,7 +41,6 @@ RULE = rule_of_events(
     topics=(
         "config.inconsistent",
         "config.markov-head",
-        "config.mask-token-outside",
         "config.mtp-layers",
         "config.rejected",
         "rope.missing-keys",
