@@ -34,7 +34,7 @@ def findings(
     draft: dict[str, Any] = DRAFT,
 ) -> list[Finding]:
     write_checkpoint(folder / "draft", draft)
-    weights = {name: "model-1.safetensors" for name in ("fc.weight", *names)}
+    weights = dict.fromkeys(("fc.weight", *names), "model-1.safetensors")
     index = folder / "draft" / "model.safetensors.index.json"
     index.write_text(json.dumps({"weight_map": weights}))
     launch = make_launch(
