@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -152,8 +153,9 @@ def check(launch: Launch, *, policy: Policy | None = None) -> Report:
     findings: list[Finding] = []
     skipped = list(undecided(launch, resolved))
     further, failures = _load_plugins(launch, policy)
+    why_missing = cache(partial(_why_missing, launch))
     for rule in (*rules_for(launch, resolved), *further):
-        missing = _first_missing(rule, launch)
+        missing = _first_missing(rule, why_missing)
         if missing is not None:
             skipped.append(Skipped(rule.name, *missing))
             continue
@@ -232,16 +234,16 @@ def _read_environment(launch: Launch) -> Launch:
     return replace(launch, facts=facts)
 
 
-def _first_missing(rule: Rule, launch: Launch) -> tuple[str, str] | None:
+def _first_missing(rule: Rule, why_missing: Callable[[str], str | None]) -> tuple[str, str] | None:
     """Return the first fact that the rule needs and the launch lacks, with the reason."""
     for need in rule.needs:
-        reason = _why_missing(need, launch)
+        reason = why_missing(need)
         if reason is not None:
             return need, reason
     return None
 
 
-def _why_missing(need: str, launch: Launch) -> str | None:
+def _why_missing(launch: Launch, need: str) -> str | None:
     subject, _, part = need.partition(".")
     if subject == "hardware":
         return None if launch.hardware != Hardware() else "not known; give --hardware"

@@ -10,7 +10,6 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from types import MappingProxyType
 from typing import Any
 
 from specpreflight.engines.sglang.facts import Flag, Unknown
@@ -67,8 +66,7 @@ def parse(
 @lru_cache(maxsize=8)
 def _parse(words: tuple[str, ...], knowledge: Knowledge, python: tuple[int, int]) -> Arguments:
     """Parse what a check asks about several times: for its checkpoints, flags and settings."""
-    parsed = _parser(knowledge).parse(words, python=python)
-    return parsed._replace(values=MappingProxyType(parsed.values))
+    return _parser(knowledge).parse(words, python=python)
 
 
 @lru_cache(maxsize=8)

@@ -7,7 +7,7 @@ The lengths themselves are computed by the release's own `get_context_length` an
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from specpreflight.engines.sglang.config_events import Moment
@@ -56,7 +56,9 @@ def length_facts(role: str, facts: ModelFacts, checkpoint: Checkpoint) -> dict[s
     }
 
 
-def length_events(draft: ModelFacts, moment: Moment, values: tuple[Value, ...]) -> Iterator[Event]:
+def length_events(
+    draft: ModelFacts, moment: Moment, values: Callable[[], tuple[Value, ...]]
+) -> Iterator[Event]:
     """Yield the event for a draft that is shorter than the target, but let through."""
     messages = [text for _, text in draft.facts.get("log", ())]
     for message in messages:
@@ -71,7 +73,7 @@ def length_events(draft: ModelFacts, moment: Moment, values: tuple[Value, ...]) 
             f"the draft's context length {lengths[1]} is overridden with {lengths[0]}",
             engine_message=message,
             source="configs/model_config.py:ModelConfig._derive_context_length",
-            values=values,
+            values=values(),
             facts={
                 "wanted": lengths[0],
                 "derived": lengths[1],

@@ -89,6 +89,7 @@ class Knowledge:
         self.changed = changed
         self._source = source
         self._position = release_key(self.nearest)
+        self._answers: dict[str, Any] = {}
 
     def since(self, release: str) -> bool:
         """Say whether this version is `release` or later; a tree counts as its nearest release."""
@@ -156,7 +157,9 @@ class Knowledge:
 
     def probe(self, name: str) -> Any:
         """Return the answer of a named probe, `UNKNOWN` where it could not answer."""
-        return from_json(self._probes.get(name, {}).get("value", {"?": True}))
+        if name not in self._answers:
+            self._answers[name] = from_json(self._probes.get(name, {}).get("value", {"?": True}))
+        return self._answers[name]
 
     @property
     def probes(self) -> Iterator[str]:
@@ -174,8 +177,14 @@ class _Variables(Mapping[str, EnvironmentVariable]):
 
     def __init__(self, source: Source) -> None:
         self._source = source
+        self._known: dict[str, EnvironmentVariable] = {}
 
     def __getitem__(self, name: str) -> EnvironmentVariable:
+        if name not in self._known:
+            self._known[name] = self._read(name)
+        return self._known[name]
+
+    def _read(self, name: str) -> EnvironmentVariable:
         about = self._source.entry("environment", name)
         if not about or name.startswith("@"):
             raise KeyError(name)

@@ -20,7 +20,7 @@ from specpreflight.engines.sglang.server_args.state import ServerArgs, Unknowabl
 from specpreflight.engines.sglang.walk import Prediction, Walk
 from specpreflight.models.argument_parser import Arguments
 from specpreflight.models.checkpoint import Checkpoint
-from specpreflight.models.finding import STOPPING, Outcome, Stage
+from specpreflight.models.finding import STOPPING, Origin, Outcome, Stage
 from specpreflight.models.launch import Launch
 from specpreflight.models.resolved import Event, Resolved
 
@@ -49,6 +49,7 @@ def resolve(launch: Launch, knowledge: Knowledge) -> Resolved:
     """
     parsed = parse(launch.argv, knowledge, config=launch.facts.get("config_file"))
     checkpoints = _checkpoints(launch, parsed.values)
+    given = flag_origins(parsed)
     predictions: dict[Machine, Prediction] = {}
     configs: ModelConfigs | None = None
     with _without_collecting():
@@ -56,7 +57,7 @@ def resolve(launch: Launch, knowledge: Knowledge) -> Resolved:
             if configs is None or configs.source.asked_capability:
                 source = open_source(launch, knowledge, machine, checkpoints)
                 configs = ModelConfigs(source, checkpoints)
-            predictions[machine] = predict(launch, knowledge, machine, parsed, configs)
+            predictions[machine] = predict(launch, knowledge, machine, parsed, given, configs)
     merged = _merge(predictions)
     return merged if launch.engine.path is None else with_assumptions(merged, knowledge)
 
@@ -78,9 +79,13 @@ def predict(
     knowledge: Knowledge,
     machine: Machine,
     parsed: Arguments,
+    given: Mapping[str, Origin],
     configs: ModelConfigs,
 ) -> Prediction:
-    """Predict what this release does with a launch on one machine."""
+    """Predict what this release does with a launch on one machine.
+
+    `given` are the origins of the attributes that the command line sets.
+    """
     prediction = Prediction()
     for problem in parsed.problems:
         prediction.events.append(
@@ -97,7 +102,7 @@ def predict(
         )
     args = ServerArgs(
         parsed.values,
-        flag_origins(parsed),
+        given,
         release=knowledge,
         machine=machine,
         environment=configs.source.variables,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from specpreflight.engines.sglang.block_draft import block_draft_events
@@ -110,7 +111,8 @@ class Walk:
                 self._events.append(draft)
             draft = self._draft_despite(moment, target)
         elif draft is not None:
-            self._events.extend(length_events(draft, moment, self._length_values(draft, target)))
+            values = partial(self._length_values, draft, target)
+            self._events.extend(length_events(draft, moment, values))
         if draft is not None:
             self._add_draft(algorithm, target, draft, target_class, moment)
 

@@ -78,8 +78,7 @@ class ServerArgs:
         vars(self).update(fields)
         for name in _OWN.intersection(fields):
             del vars(self)[name]  # a tree's; its steps do not know it
-        self._fields = dict(fields)
-        self._given = dict(given)
+        self._given = given
         self._checkpoints = checkpoints
         self._read: dict[str, Any] = {}
         self.release = release
@@ -102,7 +101,7 @@ class ServerArgs:
 
     def has(self, field: str) -> bool:
         """Return whether this release has the field at all."""
-        return field in self._fields
+        return field in vars(self) or field in self._forgotten
 
     def was_given(self, field: str) -> bool:
         """Return whether the user gave the flag that fills this field."""
@@ -110,7 +109,6 @@ class ServerArgs:
 
     def set(self, field: str, value: Any, reason: str) -> None:
         """Change a field as the engine does, and keep why."""
-        self._fields[field] = value
         setattr(self, field, value)
         self.reasons[field] = reason
         self._forgotten.pop(field, None)
@@ -129,7 +127,7 @@ class ServerArgs:
         if (missing.fact, missing.why) not in self.unknown:
             self.unknown.append((missing.fact, missing.why))
         for field in fills:
-            if self._fields.get(field) is None:
+            if vars(self).get(field) is None:
                 self._forgotten[field] = missing
                 vars(self).pop(field, None)
 
@@ -241,7 +239,7 @@ class ServerArgs:
             origin = Origin("engine", name=self.reasons[field])
         else:
             origin = Origin("default", name="--" + field.replace("_", "-"))
-        return Value(field, self._fields.get(field), origin)
+        return Value(field, vars(self).get(field), origin)
 
     def stop(
         self,
