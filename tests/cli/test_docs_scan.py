@@ -3,14 +3,30 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
+
+import pytest
 
 from specpreflight.cli.scan import scan
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
+ROOT = Path(__file__).resolve().parents[2]
+TEXT = (ROOT / "docs" / "scan.md").read_text(encoding="utf-8")
+EXAMPLE = ROOT / "examples" / "kimi-k2.5-eagle3"
 
 
 def test_options_that_the_page_names_exist() -> None:
-    text = (DOCS / "scan.md").read_text(encoding="utf-8")
     known = {option for parameter in scan.params for option in parameter.opts}
-    assert set(re.findall(r"(?<!\w)--[a-z][a-z-]+", text)) <= known
+    assert set(re.findall(r"(?<!\w)--[a-z][a-z-]+", TEXT)) <= known
+
+
+def test_the_python_of_the_page(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(EXAMPLE / "target", tmp_path / "target")
+    shutil.copytree(EXAMPLE / "draft", tmp_path / "drafts" / "one")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    [code] = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
+    exec(code, {})
+    assert capsys.readouterr().out.startswith("drafts/one SGLang 0.5.11 crashes when")

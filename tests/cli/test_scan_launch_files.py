@@ -13,8 +13,9 @@ import pytest
 from specpreflight import scan
 from specpreflight.models.finding import Origin
 from specpreflight.models.launch import Hardware, Variable
+from specpreflight.models.report import Report
 from specpreflight.reports.json import report_data
-from specpreflight.scanning import launches
+from specpreflight.scanning import ScanError, launches
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "kimi-k2.5-eagle3"
 EAGLE3 = (
@@ -117,6 +118,10 @@ def test_a_defect_in_one_leaves_the_others(
     assert "internal error: ./serve/all.sh: RuntimeError: a defect" in ran.stderr
     files = [one["inputs"]["launch_file"] for one in ran.data["reports"]]
     assert files == ["./serve/all.sh", "./serve/compose.yaml", None]
+    reports: list[Report] = []
+    with pytest.raises(ScanError, match=r"^\./serve/all\.sh: RuntimeError: a defect$"):
+        reports.extend(scan("."))
+    assert [report.inputs.launch_file for report in reports] == files
 
 
 def test_a_json_file_that_starts_nothing_is_a_target(run: Callable[..., Any], tree: Path) -> None:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sample_report import SAMPLE, SHORTER, THETA
+from sample_report import IDLE, SAMPLE, SHORTER, THETA
 
 from specpreflight.cli.rendering import render
 from specpreflight.models.finding import Origin, Severity, Value
+from specpreflight.models.idle import Idle
 from specpreflight.models.report import Report, Summary
 
 #: Tries to become markup, script, style or an attribute wherever it lands.
@@ -66,9 +67,9 @@ def page(browser: Any, tmp_path: Path) -> Any:
     return open_page(browser, tmp_path, REPORTS)
 
 
-def open_page(browser: Any, folder: Path, reports: list[Report]) -> Any:
+def open_page(browser: Any, folder: Path, reports: list[Report], idle: Sequence[Idle] = ()) -> Any:
     file = folder / "report.html"
-    file.write_text(render("html", reports), encoding="utf-8")
+    file.write_text(render("html", reports, idle), encoding="utf-8")
     browser.get(file.as_uri())
     assert browser.get_log("browser") == []
     return browser
@@ -186,6 +187,29 @@ def test_print(page: Any, tmp_path: Path) -> None:
     assert texts(page, ".controls") == []
     assert len(texts(page, "article")) == 3
     page.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+
+
+def test_what_changed_since_a_record_and_what_it_did(page: Any) -> None:
+    changes = page.find_elements("css selector", "#l1 .since > ul > li")
+    assert changes[0].text.splitlines() == [
+        "the draft's config.json changed: max_position_embeddings 262144 → 131072",
+        "draft-context-shorter: the launch crashes now",
+    ]
+    colours = [
+        change.find_element("css selector", "ul li").value_of_css_property("color")
+        for change in (changes[0], changes[-1])
+    ]
+    assert len(set(colours)) == 2
+
+
+def test_what_is_ignored_in_vain_is_folded(browser: Any, tmp_path: Path) -> None:
+    page = open_page(browser, tmp_path, REPORTS, [Idle("gone", HOSTILE, "r", HOSTILE), *IDLE])
+    [folded] = page.find_elements("css selector", "body > details")
+    assert folded.text == "ignores and known findings that have nothing to do any more: 4"
+    folded.find_element("tag name", "summary").click()
+    first, second, *_ = texts(page, "body > details li")
+    assert first == f"{HOSTILE}: {HOSTILE}"
+    assert second == "conf/specpreflight.toml:7: the ignore of a-rule ended on 2026-01-31"
 
 
 def test_nothing_is_fetched(page: Any) -> None:

@@ -11,9 +11,13 @@ from typing import Any
 
 import pytest
 
+from specpreflight.api import identify_engine
+from specpreflight.conditions import Conditions
 from specpreflight.scanning import workers
-from specpreflight.scanning.checking import Checked, Job, JobSide
+from specpreflight.scanning.checking import Checked, Job, JobSide, run_job
 from specpreflight.scanning.workers import Processes
+
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "kimi-k2.5-eagle3"
 
 pytestmark = pytest.mark.skipif(not workers._FORKS, reason="the jobs of these tests are forked")
 
@@ -113,6 +117,19 @@ def test_what_a_job_raises_is_raised_where_it_is_waited_for(
 
     processes = running(2, run)
     assert answers(processes, ["local", "b"]) == ["RuntimeError: Local: text", "ValueError: b"]
+
+
+def test_processes_that_are_no_copies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on macOS and Windows: what a job needs is handed over."""
+    monkeypatch.setattr(workers, "_FORKS", False)
+    conditions = Conditions(identify_engine("sglang@0.5.11"))
+    sides = (JobSide(str(EXAMPLE / role), f"/slot/{role}") for role in ("target", "draft"))
+    pair = Job(0, *sides)
+    processes = Processes(1, [conditions], ())
+    try:
+        assert processes.submit(pair).result() == run_job(pair, [conditions])
+    finally:
+        processes.close()
 
 
 def test_closing_ends_what_is_under_way(running: Callable[..., Processes], tmp_path: Path) -> None:

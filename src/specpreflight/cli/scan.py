@@ -103,7 +103,7 @@ def run_scan(options: Options, extent: Extent) -> int:
         writers = stack.enter_context(open_writers(options))
         found = stack.enter_context(closing(survey(progress.count(tree))))
         scanned = scanned_in(found, options, extent)
-        for one in progress.count(scanned, _most_launches(found, options)):
+        for one in progress.count(scanned, most_launches(found, options)):
             worst = worst_of(worst, _rank(one, options))
             if one.report is None:
                 continue
@@ -130,7 +130,7 @@ def run_scan(options: Options, extent: Extent) -> int:
     return worst
 
 
-def _most_launches(found: Survey, options: Options) -> int:
+def most_launches(found: Survey, options: Options) -> int:
     """Return how many launches will be checked if no target is a draft's, and no file has two."""
     engines = len(options.engines or options.configured_engines) or 1
     return found.checkpoints * engines + len(found.launch_files)

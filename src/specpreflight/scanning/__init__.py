@@ -40,7 +40,7 @@ __all__ = [
 
 
 class ScanError(SpecpreflightError):
-    """A launch could not be checked, for a defect of this program (exit 3)."""
+    """Launches could not be checked, for a defect of this program (exit 3); a line for each."""
 
     exit_code = 3
 
@@ -63,9 +63,9 @@ def scan(
     """Yield the reports of `specpreflight scan PATHS --no-env`, in the same order.
 
     Those are one for each launch in a launch file under `paths`, then one for each draft with its
-    target, then one for each target without draft. Each comes as it is made. What cannot be read
-    does not end the scan: an unreadable config.json has a report that says so, and the directories
-    that cannot be listed are raised when everything else is done.
+    target, then one for each target without draft. Each comes as it is made. Nothing ends the scan
+    before its time: an unreadable config.json has a report that says so, and what has none is
+    raised when everything else is done.
 
     Args:
         paths: directories, the config.json of single checkpoints, or launch files.
@@ -85,8 +85,8 @@ def scan(
 
     Raises:
         UsageError: an unknown engine, version or revision.
-        InputError: a directory cannot be read, raised at the end.
-        ScanError: a launch could not be checked, raised in its place.
+        ScanError: at the end, launches could not be checked.
+        InputError: at the end, directories could not be read.
     """
     roots = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
     given = [os.fspath(root) for root in roots]
@@ -108,13 +108,16 @@ def scan(
         scanned = scan_survey(
             found, runner, around, target=target, pairs=stated, changes=changes, policy=policy
         )
+        failures = []
         for one in scanned:
             if one.report is None:
-                raise ScanError(one.failure or "a launch could not be checked")
-            yield one.report
+                failures.append(one.failure or "a launch could not be checked")
+            else:
+                yield one.report
+        if failures:
+            raise ScanError("\n".join(failures))
         if found.unreadable:
-            first = found.unreadable[0]
-            raise InputError(f"{first.path}: {first.reason}")
+            raise InputError("\n".join(f"{one.path}: {one.reason}" for one in found.unreadable))
 
 
 def common_conditions(words: Sequence[str] | None, around: Surroundings) -> list[Conditions]:
