@@ -1,11 +1,12 @@
 """Write a tree of checkpoints as training teams have them, with faults, and say where they are.
 
-    python tools/make_tree.py DIRECTORY [--checkpoints 10000] [--families 40] [--different]
+    python tools/make_tree.py DIRECTORY [--checkpoints 10000] [--families 40] [--differ KIND]
 
 Each family is a target and the drafts that training runs have left for it, epoch after epoch. One
 draft in ten has the fault of its family. `DIRECTORY/answer.json` lists each draft with its target
-and the rules that must report it at warning or above; no other may. With `--different` no two
-config.json are the same; without it, a family's differ only by its fault.
+and the rules that must report it at warning or above; no other may. But for faults, the drafts of a
+family differ by `nothing`; by `provenance`, as nightly exports do: run, step, date, loss, path,
+version of the writer; or by `values`: sizes and lengths that make each launch another one.
 """
 
 from __future__ import annotations
@@ -15,7 +16,10 @@ import json
 import random
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
+
+#: What makes a family's configs different.
+Kind = Literal["nothing", "provenance", "values"]
 
 Config = dict[str, Any]
 
@@ -94,12 +98,35 @@ def draft_config(target: Config) -> Config:
     }
 
 
+def _provenance(number: int) -> Config:
+    """Return what an export says of where it comes from; no two say the same."""
+    step = 500 * (number + 1)
+    return {
+        "_name_or_path": f"/runs/eagle3-{number // 50:04}/checkpoints/step_{step}",
+        "transformers_version": f"4.{51 + number % 7}.{number % 3}",
+        "run_id": f"{number:08x}-eagle3",
+        "global_step": step,
+        "exported_at": f"2026-{1 + number // 28 % 12:02}-{1 + number % 28:02}T02:00:00",
+        "final_loss": 1 + number / 7,
+    }
+
+
+def _values(config: Config, number: int) -> Config:
+    """Return values of a head that differ from all others of its family, and are as sound."""
+    return {
+        "intermediate_size": config["intermediate_size"] + 8 * number,
+        "max_position_embeddings": config["max_position_embeddings"] + 64 * (number % 13),
+        "draft_vocab_size": config["draft_vocab_size"] + 64 * (number % 7),
+        "rms_norm_eps": (1e-05, 1e-06)[number % 2],
+    }
+
+
 def make_tree(
     root: Path,
     checkpoints: int,
     families: int,
     *,
-    different: bool = False,
+    differ: Kind = "nothing",
     seed: int = 1,
     faults: float = 0.1,
 ) -> list[Made]:
@@ -109,24 +136,22 @@ def make_tree(
         root: the directory to fill.
         checkpoints: how many directories with a config.json there will be.
         families: how many of them are targets.
-        different: give each config a number of its own.
+        differ: by what the configs of a family differ.
         seed: decides which drafts have a fault.
         faults: the share of drafts that have one.
     """
     chance = random.Random(seed)
-    made = _drafts(
-        root, checkpoints, families, lambda: chance.random() < faults, different=different
-    )
+    made = _drafts(root, checkpoints, families, lambda: chance.random() < faults, differ=differ)
     return list(made)
 
 
 def _drafts(
-    root: Path, checkpoints: int, families: int, is_faulty: Callable[[], bool], *, different: bool
+    root: Path, checkpoints: int, families: int, is_faulty: Callable[[], bool], *, differ: Kind
 ) -> Iterator[Made]:
     for family in range(families):
         folder = root / f"family-{family:02}"
         target = target_config(family)
-        _write(folder / "target", _text({**target, **({"run_id": -family} if different else {})}))
+        _write(folder / "target", _text(target))
         count = (checkpoints - families) // families
         count += family < (checkpoints - families) % families
         for number in range(count):
@@ -134,8 +159,10 @@ def _drafts(
             names_target = family % 2 == 1
             if names_target:
                 config["target_model_name_or_path"] = "../../target"
-            if different:
-                config["run_id"] = family * checkpoints + number
+            if differ == "provenance":
+                config.update(_provenance(family * checkpoints + number))
+            elif differ == "values":
+                config.update(_values(config, number))
             fault = FAULTS[family % len(FAULTS)] if is_faulty() else None
             place = folder / f"run-{number // 50}" / f"epoch_{number % 50}"
             _write(place, _text(config) if fault is None else fault.write(config))
@@ -158,14 +185,14 @@ def main() -> None:
     parser.add_argument("directory", type=Path)
     parser.add_argument("--checkpoints", type=int, default=10_000)
     parser.add_argument("--families", type=int, default=40)
-    parser.add_argument("--different", action="store_true")
+    parser.add_argument("--differ", choices=get_args(Kind), default="nothing")
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     made = make_tree(
         options.directory,
         options.checkpoints,
         options.families,
-        different=options.different,
+        differ=options.differ,
         seed=options.seed,
     )
     answer = [one._asdict() for one in made]

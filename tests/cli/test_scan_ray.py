@@ -59,7 +59,7 @@ def test_the_report_is_the_same(address: str, tmp_path: Path) -> None:
 
 
 def test_a_worker_that_dies_loses_and_doubles_nothing(address: str, tmp_path: Path) -> None:
-    make_tree(tmp_path / "tree", 60, 2, different=True)
+    make_tree(tmp_path / "tree", 60, 2, differ="values")
     killed: list[int] = []
     done = threading.Event()
 

@@ -51,7 +51,7 @@ def test_exactly_the_seeded_faults(
 
 def test_a_second_scan_says_the_same(run: Callable[..., Any], tmp_path: Path) -> None:
     root = tmp_path / "tree"
-    answer = make_tree(root, 24, 2, different=True)
+    answer = make_tree(root, 24, 2, differ="values")
     first = run("scan", root, "--no-env", "--format", "json-lines")
     kept = [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]
     second = run("scan", root, "--no-env", "--format", "json-lines")
@@ -64,7 +64,7 @@ def test_a_scan_of_which_a_worker_is_killed(
     run: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One draft's check ends every process it runs in, another one's only the first."""
-    answer = make_tree(tmp_path / "tree", 30, 2, different=True, faults=0)
+    answer = make_tree(tmp_path / "tree", 30, 2, differ="values", faults=0)
     deadly, unlucky = (str(tmp_path / "tree" / one.draft) for one in answer[-5:-3])
     words = ("scan", tmp_path / "tree", "--no-env", "--no-cache", "--format", "json-lines")
     expected = run(*words, "--jobs", "1")

@@ -84,7 +84,7 @@ def test_what_depends_on_more_than_its_key_is_not_kept() -> None:
 
 
 def test_two_scans_at_once(tmp_path: Path) -> None:
-    make_tree(tmp_path / "tree", 12, 2, different=True)
+    make_tree(tmp_path / "tree", 12, 2, differ="values")
     command = (
         sys.executable, "-c", "from specpreflight.cli import main; main()", "scan", "tree",
         "--no-env", "--format", "json-lines",

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from hashlib import blake2b
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from specpreflight.api import check
 from specpreflight.conditions import Conditions
@@ -18,15 +17,22 @@ from specpreflight.models.report import Report
 from specpreflight.models.weights import Tensor, WeightTable
 from specpreflight.scanning.template import PAIRED_BY_SLOT
 from specpreflight.sources.checkpoint import read_directory
-from specpreflight.sources.checkpoint_identity import tokenizer_digest
+from specpreflight.sources.checkpoint_identity import digest_of, tokenizer_digest
 from specpreflight.sources.weight_index import WeightFolder
+
+#: Stands for a checkpoint's config.json where parts have the names of tensors.
+CONFIG: Final = "/config.json"
 
 
 class JobSide(NamedTuple):
-    """A checkpoint of a job: a directory and what to call it, or what the user gave alone."""
+    """A checkpoint of a job: a directory and what to call it, or what the user gave alone.
+
+    `unread` are keys of its config whose values are of no account unless a report shows them.
+    """
 
     path: str
     name: str | None
+    unread: tuple[str, ...] = ()
 
 
 class Job(NamedTuple):
@@ -42,11 +48,12 @@ class Job(NamedTuple):
 class Look(NamedTuple):
     """Something that a check has read of a checkpoint beside what its identity covers.
 
-    A tensor's bytes by its name, or (`None`) the tokenizer; and the digest of what was read.
+    That is a tensor's bytes by its name, all of its config.json (`CONFIG`), or the tokenizer
+    (`None`); and the digest of what was read.
     """
 
     role: str
-    tensor: str | None
+    part: str | None
     digest: bytes
 
 
@@ -73,6 +80,9 @@ def run_job(job: Job, conditions: Sequence[Conditions], plugins: tuple[str, ...]
         inferred = (replace(one, confidence=Confidence.INFERRED) for one in report.findings)
         report = replace(report, findings=tuple(inferred))
     problems = tuple(side.problem for side in (target, draft) if side is not None and side.problem)
+    for role, side in (("target", job.target), ("draft", job.draft)):
+        if side is not None and _shows_any(report, side.unread):
+            seen[role, CONFIG] = side.path
     looks = (Look(role, name, content_of(path, name)) for (role, name), path in seen.items())
     return Checked(report, problems, tuple(looks))
 
@@ -89,21 +99,31 @@ def _read(
 
 def looks_alike(looks: Sequence[Look], job: Job) -> bool:
     """Return whether what was looked at for one job is the same where another one is."""
-    for role, tensor, digest in looks:
+    for role, part, digest in looks:
         side = job.target if role == "target" else job.draft
-        if side is None or content_of(side.path, tensor) != digest:
+        if side is None or content_of(side.path, part) != digest:
             return False
     return True
 
 
-def content_of(directory: str, tensor: str | None) -> bytes:
-    """Return the digest of a tensor's bytes, or (`None`) of the tokenizer's files."""
-    if tensor is None:
+def _shows_any(report: Report, keys: Sequence[str]) -> bool:
+    """Return whether a report mentions one of these keys, but for lines around what it shows."""
+    if not keys:
+        return False
+    shown = repr((report.verdict, report.findings, report.skipped, report.resolved))
+    return any(key in shown for key in keys)
+
+
+def content_of(directory: str, part: str | None) -> bytes:
+    """Return the digest of a part of a checkpoint; see `Look`."""
+    if part is None:
         return tokenizer_digest(directory)
+    if part == CONFIG:
+        return digest_of(Path(directory, "config.json").read_bytes())
     folder = WeightFolder(Path(directory))
-    found = folder.find(tensor)
+    found = folder.find(part)
     data = None if found is None else folder.data(found)
-    return b"" if data is None else blake2b(data, digest_size=16).digest()
+    return b"" if data is None else digest_of(data)
 
 
 def _watched(

@@ -6,10 +6,12 @@ import gc
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
+from dataclasses import replace
 from typing import Final, NamedTuple
 
 from specpreflight.api import judge
 from specpreflight.conditions import Conditions
+from specpreflight.documents import read_document
 from specpreflight.models.checkpoint import Problem
 from specpreflight.models.launch import Launch
 from specpreflight.models.policy import Policy
@@ -114,7 +116,8 @@ class Runner:
         self._store = store
         self._jobs = 1 if workers is not None else jobs
         self._workers: Workers = workers or ThisProcess(conditions, self._plugins)
-        self._places = Places(conditions[0].find)
+        of_trees = any(one.engine.path is not None for one in conditions)
+        self._places = Places(conditions[0].find, by_likeness=not self._plugins and not of_trees)
         self._known: OrderedDict[JobKey, _Answer] = OrderedDict()
         self._submitted = 0
 
@@ -190,17 +193,31 @@ class Runner:
                 job = _job(key, target, draft)
                 if not looks_alike(template.value.looks, job):
                     template = Template(self._workers.submit(job).result())
+            report, problems, _ = _fill(template, subject, (target, draft))
         except Exception as error:
             what = " for ".join(side.given for side in (subject.draft, subject.target) if side)
             return Scanned(None, subject, failure=f"{what}: {type(error).__name__}: {error}")
-        names = {}
-        for place in (target, draft):
-            if place is not None and place.slot is not None:
-                names[place.slot] = place.names
-        report, problems, _ = template.fill(names, subject.paired_by)
         if self._policy is not None and report.findings:
             report = judge(report, self._policy)
         return Scanned(report, subject, problems)
+
+
+def _fill(template: Template[Checked], subject: Subject, places: Sequence[Place | None]) -> Checked:
+    """Return what a job has found as it is to be said of this subject.
+
+    Raises:
+        InputError: a config.json is not there any more.
+    """
+    names = {}
+    for place in places:
+        if place is not None and place.slot is not None:
+            names[place.slot] = place.names
+    checked = template.fill(names, subject.paired_by)
+    for place in places:
+        if checked.report.excerpts and place is not None and place.unread:
+            report = _with_own_lines(checked.report, place.names.config)
+            checked = checked._replace(report=report)
+    return checked
 
 
 def _job(key: JobKey, target: Place | None, draft: Place | None) -> Job:
@@ -211,3 +228,13 @@ def _job(key: JobKey, target: Place | None, draft: Place | None) -> Job:
         key.paired,
         key.inferred,
     )
+
+
+def _with_own_lines(report: Report, config: str) -> Report:
+    """Return the report with the lines of this config.json, not of one that is like it."""
+    own = read_document(config)
+    excerpts = {
+        (path, line): own.line_text(line) if path == config else text
+        for (path, line), text in report.excerpts.items()
+    }
+    return replace(report, excerpts=excerpts)

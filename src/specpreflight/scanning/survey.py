@@ -10,11 +10,11 @@ import pickle
 import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from typing import IO, Final, NamedTuple
 
 from specpreflight.documents import Document, parse_document
 from specpreflight.documents.read import read_with_status
+from specpreflight.engines.mentions import find_unread
 from specpreflight.errors import InputError
 from specpreflight.models.checkpoint import Checkpoint
 from specpreflight.models.pairing import (
@@ -25,7 +25,13 @@ from specpreflight.models.pairing import (
     is_model_config,
     stated_in_card,
 )
-from specpreflight.sources.checkpoint_identity import identify
+from specpreflight.scanning.likeness import Likeness, Likenesses
+from specpreflight.sources.checkpoint_identity import (
+    digest_of,
+    digest_surroundings,
+    identify,
+    is_known_by_path,
+)
 from specpreflight.sources.checkpoint_tree import FoundCheckpoint, FoundLaunchFile, Unreadable
 
 #: Ends of names that make a directory a model's even where its config.json can't be read.
@@ -37,9 +43,6 @@ _REMEMBERED: Final = 4096
 #: Checkpoints that are written at once.
 _CHUNK: Final = 512
 
-#: By the digest of a config.json, and whether a model's files are beside it.
-_Profiles = dict[tuple[bytes, bool], Profile | None]
-
 #: Bytes of a model card in which its front matter is looked for.
 _CARD_LIMIT: Final = 65_536
 
@@ -48,13 +51,15 @@ class Surveyed(NamedTuple):
     """A checkpoint that was found.
 
     `identity` is the digest of all that a check can see of it, `None` where it can't be read or
-    where the path counts too.
+    where the path counts too. `alike` is the one of all that counts, and the keys of its config
+    that do not; `None` where all of them may.
     """
 
     path: str
     real: str
     identity: bytes | None
     profile: Profile
+    alike: Likeness | None = None
 
 
 @dataclass
@@ -129,39 +134,75 @@ class Survey:
 def survey(found: Iterable[FoundCheckpoint | FoundLaunchFile | Unreadable]) -> Survey:
     """Look at everything that was found, once."""
     result = Survey()
-    profiles: _Profiles = {}
+    observer = _Observer()
     for each in found:
         if isinstance(each, Unreadable):
             result.unreadable.append(each)
         elif isinstance(each, FoundLaunchFile):
             result.launch_files.append(each.path)
-        elif (checkpoint := _look(each, profiles)) is not None:
+        elif (checkpoint := observer.look(each)) is not None:
             result.add(checkpoint)
     return result
 
 
-def _look(found: FoundCheckpoint, profiles: _Profiles) -> Surveyed | None:
-    """Return a model's checkpoint, `None` for another program's config.json."""
-    path = f"{found.path}/config.json"
-    try:
-        data, status = read_with_status(path, path)
-        identity = identify(data, status, found.entries)
-    except (InputError, OSError):
-        return Surveyed(found.path, found.real, None, Profile("unknown"))
-    names = [entry.name for entry in found.entries]
-    beside_weights = len(names) > 1 and any(name.endswith(_MODEL_FILES) for name in names)
-    key = blake2b(data, digest_size=16).digest(), beside_weights
-    if key not in profiles:
-        if len(profiles) >= _REMEMBERED:
-            profiles.clear()
-        profiles[key] = _profile(data, path, beside_weights=beside_weights)
-    profile = profiles[key]
-    if profile is None:
-        return None
-    if profile.kind != "target" and "README.md" in names:
-        statements = (*profile.statements, *_card_statements(found.path))
-        profile = profile._replace(statements=statements)
-    return Surveyed(found.path, found.real, identity, profile)
+class _Seen(NamedTuple):
+    """What is known of a config from its bytes."""
+
+    profile: Profile | None
+    by_path: bool = False
+    alike: Likeness | None = None
+
+
+class _Observer:
+    """Looks at checkpoints, and remembers configs that it has seen."""
+
+    def __init__(self) -> None:
+        self._likenesses = Likenesses(find_unread)
+        self._seen: dict[tuple[bytes, bool], _Seen] = {}
+
+    def look(self, found: FoundCheckpoint) -> Surveyed | None:
+        """Return a model's checkpoint, `None` for another program's config.json."""
+        path, real, entries = found
+        name = f"{path}/config.json"
+        try:
+            data, status = read_with_status(name, name)
+            surroundings = digest_surroundings(status, entries)
+        except (InputError, OSError):
+            return Surveyed(path, real, None, Profile("unknown"))
+        names = [entry.name for entry in entries]
+        beside_weights = len(names) > 1 and any(name.endswith(_MODEL_FILES) for name in names)
+        digest = digest_of(data)
+        seen = self._seen.get((digest, beside_weights))
+        if seen is None:
+            seen = self._examine(data, name, beside_weights=beside_weights)
+            self._remember((digest, beside_weights), seen)
+        profile, by_path, alike = seen
+        if profile is None:
+            return None
+        if profile.kind != "target" and "README.md" in names:
+            statements = (*profile.statements, *_card_statements(path))
+            profile = profile._replace(statements=statements)
+        if by_path:
+            return Surveyed(path, real, None, profile)
+        if alike is not None:
+            alike = Likeness(identify(alike.digest, surroundings), alike.unread)
+        return Surveyed(path, real, identify(digest, surroundings), profile, alike)
+
+    def _examine(self, data: bytes, name: str, *, beside_weights: bool) -> _Seen:
+        """Look at a config that has not been seen; it may be like one that has."""
+        alike = self._likenesses.of(data)
+        known = None if alike is None else self._seen.get((alike.digest, beside_weights))
+        if alike is None or known is None:
+            profile = _profile(data, name, beside_weights=beside_weights)
+            known = _Seen(profile, is_known_by_path(data), alike)
+            if alike is not None:
+                self._remember((alike.digest, beside_weights), known)
+        return known
+
+    def _remember(self, key: tuple[bytes, bool], seen: _Seen) -> None:
+        if len(self._seen) >= _REMEMBERED:
+            self._seen.clear()
+        self._seen[key] = seen
 
 
 def _profile(data: bytes, path: str, *, beside_weights: bool) -> Profile | None:

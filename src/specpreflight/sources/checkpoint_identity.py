@@ -24,20 +24,31 @@ _TOKENIZERS: Final = ("tokenizer_config.json", "tokenizer.json", "vocab.json", "
 _HEADER_LIMIT: Final = 100_000_000
 
 
-def identify(
-    config: bytes, status: os.stat_result, entries: Sequence[os.DirEntry[str]]
-) -> bytes | None:
-    """Return the digest of a checkpoint with this config.json and these entries, sorted by name.
+def is_known_by_path(config: bytes) -> bool:
+    """Return whether the path of a checkpoint counts as well, so that it is like no other.
 
-    It is `None` where the path counts as well: transformers 4 guesses a missing `model_type` from
-    the path's text (`models/auto/configuration_auto.py:AutoConfig.from_pretrained`).
+    transformers 4 guesses a missing `model_type` from the path's text
+    (`models/auto/configuration_auto.py:AutoConfig.from_pretrained`).
+    """
+    return b'"model_type"' not in config
+
+
+def identify(config: bytes, surroundings: bytes) -> bytes:
+    """Return the digest of a checkpoint, given those of its config.json and of what is beside."""
+    return blake2b(config + surroundings, digest_size=16).digest()
+
+
+def digest_surroundings(status: os.stat_result, entries: Sequence[os.DirEntry[str]]) -> bytes:
+    """Return the digest of a directory's entries, sorted by name.
+
+    Args:
+        status: that of its config.json.
+        entries: all of them.
 
     Raises:
         OSError: a file that is part of it cannot be read.
     """
-    if b'"model_type"' not in config:
-        return None
-    digest = blake2b(config, digest_size=16)
+    digest = blake2b(digest_size=16)
     times: list[float] = []
     for entry in entries:
         name = entry.name
@@ -63,6 +74,11 @@ def identify(
     if times:
         _feed(digest, *(int(max(time - status.st_mtime, 0) // _DAY) for time in times))
     return digest.digest()
+
+
+def digest_of(data: bytes) -> bytes:
+    """Return the digest of a file's bytes."""
+    return blake2b(data, digest_size=16).digest()
 
 
 def tokenizer_digest(directory: str) -> bytes:
