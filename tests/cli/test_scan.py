@@ -255,12 +255,14 @@ def test_a_path_that_is_not_there(run: Callable[..., Any], tree: Path) -> None:
 def test_a_rule_that_fails_is_an_internal_error(
     run: Callable[..., Any], tree: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from specpreflight.rules import registry
     from specpreflight.rules.files import key_repeated
 
     def fail(*_: object) -> Any:
         raise RuntimeError("a defect")
 
     monkeypatch.setattr(key_repeated, "RULE", key_repeated.RULE._replace(check=fail))
+    monkeypatch.setattr(registry, "_load", registry._load.__wrapped__)
     ran = run("scan", "run", "--target", "target", "--no-env", "--no-cache", "--jobs", "1")
     assert ran.code == 3
     assert "rule key-repeated failed: RuntimeError: a defect" in ran.stderr
