@@ -24,6 +24,7 @@ from specpreflight.engines.source.values import (
     External,
     Frame,
     Function,
+    Instance,
     Method,
     Opaque,
     Raised,
@@ -172,6 +173,8 @@ class Evaluator(Operations):
             return self.instantiate(target, args, kwargs)
         if isinstance(target, Opaque):
             return Opaque(f"{target.name}()")
+        if target is str and len(args) == 1 and isinstance(args[0], (Raised, Instance)):
+            return self.text(args[0])
         if callable(target):
             return call_python(target, args, kwargs)
         raise raised("TypeError", f"'{type(target).__name__}' object is not callable")

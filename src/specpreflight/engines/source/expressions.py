@@ -40,7 +40,9 @@ _SIMPLE: Final[frozenset[type]] = frozenset({int, str, bool, float, type(None)})
 _NUMBERS: Final[frozenset[type]] = frozenset({int, float})
 
 #: Containers that look for an item by its hash, whatever else they hold.
-_HASHED: Final = frozenset({dict, set, frozenset})
+_HASHED: Final[frozenset[type]] = frozenset({dict, set, frozenset})
+
+_SEQUENCES: Final[frozenset[type]] = frozenset({list, tuple})
 
 _IDENTITY: Final = (ast.Is, ast.IsNot)
 _ORDER: Final = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
@@ -191,13 +193,17 @@ def _is(operation: type[ast.cmpop], left: Code, fixed: Any) -> Code:
 
 
 def _find(operation: type[ast.cmpop], left: Code, comparator: ast.expr) -> Code:
-    right, function = code_of(comparator), COMPARE[operation]
-    is_fixed = _is_fixed(comparator)
+    right, is_in = code_of(comparator), operation is ast.In
+    is_known = _is_fixed(comparator)
 
     def find(evaluator: Evaluator, frame: Frame) -> Any:
         one, items = left(evaluator, frame), right(evaluator, frame)
-        if type(one) in _SIMPLE and (is_fixed or type(items) in _HASHED):
-            return function(one, items)
+        if type(one) in _SIMPLE:
+            kind = type(items)
+            if kind in _HASHED:
+                return (one in items) is is_in
+            if kind in _SEQUENCES and (is_known or Opaque not in map(type, items)):
+                return (one in items) is is_in
         return evaluator.compare(operation, one, items)
 
     return find

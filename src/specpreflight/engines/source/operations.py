@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
 
-from specpreflight.engines.source.natives import call_python, is_plain
+from specpreflight.engines.source.natives import CONTAINERS, call_python, is_plain
 from specpreflight.engines.source.objects import Objects
 from specpreflight.engines.source.values import (
     Class,
@@ -100,6 +100,8 @@ class Operations(Objects):
 
     def iterate(self, value: Any) -> list[Any]:
         """Return the items of anything iterable; none where it is unknown."""
+        if type(value) in CONTAINERS or type(value) is tuple:
+            return list(value)
         if isinstance(value, Opaque):
             return []
         if isinstance(value, Instance):
