@@ -55,7 +55,7 @@ PROGRAMS = (
     "def f(a):\n    return [(x, y) for x in range(a) for y in range(x) if y != 1]",
     "def f(a):\n    return {x % 3 for x in range(a)}, sorted(range(a), key=lambda x: -x)",
     "def f(a):\n    return a in {1: 2}, a in {2, 3}, str(a) in '123', a in [None, 1.0, 'x', True]",
-    "def f(a):\n    x = [a, None]\n    return a in x, a not in x, 5 in x, [a] in [[1], x], 1 in x[:1]",
+    "def f(a):\n    x = [a, None]\n    return a in x, a not in x, 5 in x, [a] in [x], 1 in x[:1]",
     "def f(a):\n    return a is None, a is not None, a == True, a != 'a', [a] == [1], a == 2.0",
     "def f(a):\n    return 1 < a <= 3 != 4, 0 < a < 2 < a, (a < 2) is True, -a <= +a",
     "def f(a):\n    try:\n        if a > 2: return 'body'\n        1 // a\n"
@@ -64,7 +64,8 @@ PROGRAMS = (
     "def f(a):\n    for x in range(9):\n        try:\n            if x == a: continue\n"
     "            if x > a: break\n        finally:\n            last = x\n    return last",
     "def f(a):\n    seen = []\n    for x in range(a):\n        for y in range(a):\n"
-    "            if y == 2: break\n            if x == y: continue\n            seen.append((x, y))\n"
+    "            if y == 2: break\n            if x == y: continue\n"
+    "            seen.append((x, y))\n"
     "        else:\n            seen.append(x)\n    return seen",
     "def f(a):\n    while a < 10:\n        a += 3\n        if a == 7: break\n"
     "        if a % 2: continue\n        a += 1\n    return a",
@@ -72,9 +73,11 @@ PROGRAMS = (
     "    d[a] = d.get(a, d.keys())\n    return len(d), list(d.items())[0]",
     "def f(a):\n    x = [3, 1]\n    x.extend(range(a))\n    x.sort()\n    y = x.copy()\n"
     "    get = {'k': a}.get\n    return x, y.pop(), get('k'), get('l', 'none')",
-    "def f(a):\n    try:\n        return {}.pop(a)\n    except KeyError as e:\n        return str(e)",
+    "def f(a):\n    try:\n        return {}.pop(a)\n"
+    "    except KeyError as e:\n        return str(e)",
     "def f(a):\n    try:\n        return [].clear(a)\n    except TypeError:\n        return 'bad'",
-    "def f(a):\n    try:\n        return {}.nothing\n    except AttributeError:\n        return 'none'",
+    "def f(a):\n    try:\n        return {}.nothing\n"
+    "    except AttributeError:\n        return 'none'",
     "def f(a):\n    def g(*c, k=a, **e):\n        return c, k, e\n"
     "    return g(), g(1, *[2, a], k=0), g(**{'z': a})",
     "N = 1\nN = N + 1\ndef g(): return N\ndef f(a): return g() + a",
