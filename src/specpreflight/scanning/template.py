@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 _MARK: Final = "/specpreflight-slot/"
@@ -82,17 +82,28 @@ def _filler(value: Any) -> _Fill | None:
     """
     if isinstance(value, str):
         return partial(_filled, value) if _MARK in value else None
-    if isinstance(value, Mapping):
-        return _of_mapping(value)
-    if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
-        return _of_parts(list(value), type(value))
-    if is_dataclass(value):
-        kind: Any = type(value)
-        return _of_parts([getattr(value, one.name) for one in fields(value)], lambda a: kind(*a))
-    if isinstance(value, tuple):
-        named: Any = type(value)
-        return _of_parts(list(value), named._make)
-    return None
+    kind: Any = type(value)
+    look = _looking_into(kind)
+    return None if look is None else look(value)
+
+
+@cache
+def _looking_into(kind: Any) -> Callable[[Any], _Fill | None] | None:
+    """Return what looks into the values of a type, `None` for one without parts."""
+    if issubclass(kind, Mapping):
+        return _of_mapping
+    make = getattr(kind, "_make", None)
+    if make is not None:
+        return lambda value: _of_parts(list(value), make)
+    if issubclass(kind, (list, tuple)):
+        return lambda value: _of_parts(list(value), kind)
+    if not is_dataclass(kind):
+        return None
+    names = [one.name for one in fields(kind)]
+    build: Any = kind
+    return lambda value: _of_parts(
+        [getattr(value, name) for name in names], lambda parts: build(*parts)
+    )
 
 
 def _filled(text: str, texts: _Texts) -> str:
