@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -94,7 +96,29 @@ def _read(
         return None
     if side.name is None:
         return common.read(role, side.path)
-    return _watched(read_directory(role, Path(side.path), side.name), side.path, seen)
+    if role == "target":
+        read = _read_target(side.path, side.name, _state_of(side.path))
+    else:
+        read = read_directory(role, Path(side.path), side.name)
+    return _watched(read, side.path, seen)
+
+
+@lru_cache(maxsize=1)
+def _read_target(path: str, name: str, state: object) -> Checkpoint:
+    """Read a target and keep it: the next draft is mostly for the same one.
+
+    With it stay its index and the headers of its weights, once they were read.
+    """
+    return read_directory("target", Path(path), name)
+
+
+def _state_of(directory: str) -> object:
+    """Return what is another value after a file of a directory, or its config, was replaced."""
+    try:
+        config = os.stat(f"{directory}/config.json")  # noqa: PTH116 (pathlib costs more)
+        return os.stat(directory).st_mtime_ns, config.st_mtime_ns, config.st_ino  # noqa: PTH116
+    except OSError:
+        return object()
 
 
 def looks_alike(looks: Sequence[Look], job: Job) -> bool:
