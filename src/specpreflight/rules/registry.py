@@ -223,6 +223,7 @@ _RULES: Mapping[str, When] = {
     "launch.speculation_off": ALWAYS,
     "launch.checkpoints_swapped": ALWAYS,
     "launch.same_checkpoint_twice": ALWAYS,
+    "launch.vllm_json_key_unknown": on("arguments.json-key-unknown", "arguments.json-key-ignored"),
     "launch.vllm_speculative_config_invalid": on(
         "arguments.speculative-key-unknown",
         "arguments.speculative-key-ignored",

@@ -16,6 +16,7 @@ from specpreflight.engines.vllm.argument_bounds import (
 from specpreflight.engines.vllm.arguments import parse
 from specpreflight.engines.vllm.eagle3_loader import loader_for
 from specpreflight.engines.vllm.hf_reading import ConfigReading
+from specpreflight.engines.vllm.json_keys import check_json_keys
 from specpreflight.engines.vllm.knowledge import Knowledge
 from specpreflight.engines.vllm.model_config import Model, Wanted, build_model
 from specpreflight.engines.vllm.model_runner import choose_runner, validate_runner
@@ -44,6 +45,8 @@ def predict(launch: Launch, knowledge: Knowledge) -> Resolved:
     for problem in parsed.problems:
         _refuse_argument(record, problem, knowledge)
     options = read_options(parsed.values, launch)
+    if not options.in_process:
+        check_json_keys(record, knowledge, parsed)
     _check_overrides(record, parsed)
     reading = _reading(knowledge, launch, options)
     target = _build_target(record, knowledge, launch, options, reading)

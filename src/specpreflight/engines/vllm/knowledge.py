@@ -79,6 +79,11 @@ class Knowledge:
         return self._topic("speculative_keys")
 
     @cached_property
+    def json_keys(self) -> Mapping[str, Mapping[str, Any]]:
+        """Return, by flag, the `class`, `extra`, `keys` and `nested` objects of its JSON."""
+        return self._topic("json_keys")
+
+    @cached_property
     def architectures(self) -> Mapping[str, Architecture]:
         """Return the model registry."""
         return {

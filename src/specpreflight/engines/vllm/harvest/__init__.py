@@ -14,6 +14,7 @@ from specpreflight.engines.sglang.harvest.source_tree import Module, SourceTree
 from specpreflight.engines.vllm.harvest.constants import read_constants
 from specpreflight.engines.vllm.harvest.fields import read_fields
 from specpreflight.engines.vllm.harvest.flags import read_flags
+from specpreflight.engines.vllm.harvest.json_keys import read_json_keys
 from specpreflight.engines.vllm.harvest.models import (
     read_architectures,
     read_removed_architectures,
@@ -24,6 +25,7 @@ from specpreflight.engines.vllm.harvest.quantization import read_quantization_cl
 TOPICS = (
     "flags",
     "speculative_keys",
+    "json_keys",
     "architectures",
     "removed",
     "configs",
@@ -45,6 +47,7 @@ def read_engine(root: Path) -> dict[str, Any]:
     return {
         "flags": read_flags(tree),
         "speculative_keys": read_fields(tree, module, "SpeculativeConfig"),
+        "json_keys": read_json_keys(tree),
         "architectures": read_architectures(tree),
         "removed": read_removed_architectures(tree),
         "configs": _config_registry(tree),
