@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +14,7 @@ import pytest
 
 from specpreflight import scan
 from specpreflight.models.finding import Origin
-from specpreflight.models.launch import Hardware, Variable
+from specpreflight.models.launch import Hardware, Launch, Variable
 from specpreflight.models.report import Report
 from specpreflight.reports.json import report_data
 from specpreflight.scanning import ScanError, launches
@@ -122,6 +124,49 @@ def test_a_defect_in_one_leaves_the_others(
     with pytest.raises(ScanError, match=r"^\./serve/all\.sh: RuntimeError: a defect$"):
         reports.extend(scan("."))
     assert [report.inputs.launch_file for report in reports] == files
+
+
+@pytest.fixture
+def many(tree: Path) -> list[str]:
+    """Twelve more scripts, the fifth of which starts two launches; their paths as reports have."""
+    names = []
+    for number in range(12):
+        line = f"sglang serve --model-path ../target --port {number}\n"
+        path = tree / "serve" / f"b{number:02}.sh"
+        path.write_text(line * (2 if number == 4 else 1))
+        names.append(f"./serve/{path.name}")
+    return names
+
+
+@pytest.mark.parametrize("jobs", [2, 5])
+def test_processes_share_the_files(
+    run: Callable[..., Any], tree: Path, many: list[str], jobs: int
+) -> None:
+    alone = run("scan", ".", "--no-env", "--format", "json", "--jobs", "1")
+    assert run("scan", ".", "--no-env", "--format", "json", "--jobs", str(jobs)) == alone
+    files = [one["inputs"]["launch_file"] for one in alone.data["reports"]]
+    assert files == ["./serve/all.sh"] * 2 + [*many[:5], *many[4:], "./serve/compose.yaml", None]
+
+
+def test_a_file_that_ends_every_process_fails_alone(
+    run: Callable[..., Any], tree: Path, many: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check = launches.check
+    here = os.getpid()
+
+    def check_or_die(launch: Launch, **options: Any) -> Report:
+        if launch.flags.get("port") == "7":
+            assert os.getpid() != here
+            os.kill(os.getpid(), signal.SIGKILL)
+        return check(launch, **options)
+
+    monkeypatch.setattr(launches, "check", check_or_die)
+    ran = run("scan", ".", "--no-env", "--format", "json", "--jobs", "2")
+    assert ran.code == 3
+    assert f"internal error: {many[7]}: WorkerError: " in ran.stderr
+    files = [one["inputs"]["launch_file"] for one in ran.data["reports"]]
+    assert len(files) == 16
+    assert set(many) - set(files) == {many[7]}
 
 
 def test_a_json_file_that_starts_nothing_is_a_target(run: Callable[..., Any], tree: Path) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from make_tree import Made, make_tree
 
-from specpreflight.scanning import runner, workers
+from specpreflight.scanning import runner
 from specpreflight.scanning.checking import Checked, Job
 
 
@@ -68,19 +68,19 @@ def test_a_scan_of_which_a_worker_is_killed(
     deadly, unlucky = (str(tmp_path / "tree" / one.draft) for one in answer[-5:-3])
     words = ("scan", tmp_path / "tree", "--no-env", "--no-cache", "--format", "json-lines")
     expected = run(*words, "--jobs", "1")
-    check = workers.run_job
+    check = runner.run_job
 
-    def check_or_die(job: Job, *given: Any) -> Checked:
+    def check_or_die(job: Job, **given: Any) -> Checked:
         path = job.draft.path if job.draft is not None else ""
         if path == deadly:
             os.kill(os.getpid(), signal.SIGKILL)
         if path == unlucky and not (tmp_path / "died").exists():
             (tmp_path / "died").touch()
             os.kill(os.getpid(), signal.SIGKILL)
-        return check(job, *given)
+        return check(job, **given)
 
-    monkeypatch.setattr(runner, "_ALONE", 0)
-    monkeypatch.setattr(workers, "run_job", check_or_die)
+    monkeypatch.setattr(runner, "ALONE", 0)
+    monkeypatch.setattr(runner, "run_job", check_or_die)
     ran = run(*words, "--jobs", "2")
     lines = expected.stdout.splitlines()
     assert (tmp_path / "died").exists()

@@ -21,7 +21,7 @@ from specpreflight.engines.mentions import find_unread as real_find_unread
 from specpreflight.models.finding import Confidence
 from specpreflight.models.report import Report
 from specpreflight.reports.json import render_json
-from specpreflight.scanning import workers
+from specpreflight.scanning import runner
 from specpreflight.scanning.checking import Checked, Job
 from specpreflight.scanning.likeness import Likenesses
 
@@ -146,13 +146,13 @@ def alone(report: Report, engine: str) -> Report:
 def checks(monkeypatch: pytest.MonkeyPatch) -> list[Job]:
     """The jobs that were run."""
     jobs: list[Job] = []
-    run = workers.run_job
+    run = runner.run_job
 
-    def note(job: Job, *given: Any) -> Checked:
+    def note(job: Job, **given: Any) -> Checked:
         jobs.append(job)
-        return run(job, *given)
+        return run(job, **given)
 
-    monkeypatch.setattr(workers, "run_job", note)
+    monkeypatch.setattr(runner, "run_job", note)
     return jobs
 
 

@@ -6,6 +6,7 @@ import os
 import signal
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,18 +23,13 @@ EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "kimi-k2.5-eagle3"
 pytestmark = pytest.mark.skipif(not workers._FORKS, reason="the jobs of these tests are forked")
 
 
-def job(name: str) -> Job:
-    return Job(0, None, JobSide(name, None))
-
-
 @pytest.fixture
-def running(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Processes]]:
-    """Return what starts processes that run a function of a job's name."""
-    started: list[Processes] = []
+def running() -> Iterator[Callable[..., Processes[str]]]:
+    """Return what starts processes that run jobs, which are names here."""
+    started: list[Processes[str]] = []
 
-    def start(count: int, run: Callable[[str], Any]) -> Processes:
-        monkeypatch.setattr(workers, "run_job", lambda job, *_: run(job.draft.path))
-        started.append(Processes(count, [], ()))
+    def start(count: int, run: Callable[[str], Any]) -> Processes[str]:
+        started.append(Processes(count, run))
         return started[-1]
 
     yield start
@@ -41,8 +37,8 @@ def running(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Processes
         one.close()
 
 
-def answers(processes: Processes, names: list[str]) -> list[Any]:
-    under_way: list[Future[Checked]] = [processes.submit(job(name)) for name in names]
+def answers(processes: Processes[str], names: list[str]) -> list[Any]:
+    under_way: list[Future[Checked]] = [processes.submit(name) for name in names]
     return [wait_for(one) for one in under_way]
 
 
@@ -61,13 +57,13 @@ NAMES = [f"{number}" for number in range(40)]
 
 
 @pytest.mark.parametrize("count", [1, 2, 5])
-def test_answers_come_to_their_jobs(running: Callable[..., Processes], count: int) -> None:
+def test_answers_come_to_their_jobs(running: Callable[..., Processes[str]], count: int) -> None:
     assert answers(running(count, str), NAMES) == NAMES
 
 
 @pytest.mark.parametrize("count", [1, 3])
 def test_a_process_that_is_killed_once_costs_nothing(
-    running: Callable[..., Processes], tmp_path: Path, count: int
+    running: Callable[..., Processes[str]], tmp_path: Path, count: int
 ) -> None:
     def run(name: str) -> str:
         if name in ("3", "4", "17"):
@@ -83,7 +79,7 @@ def test_a_process_that_is_killed_once_costs_nothing(
 
 
 def test_a_job_that_kills_every_process_fails_alone(
-    running: Callable[..., Processes], tmp_path: Path
+    running: Callable[..., Processes[str]], tmp_path: Path
 ) -> None:
     def run(name: str) -> str:
         if name in ("5", "6"):
@@ -98,16 +94,16 @@ def test_a_job_that_kills_every_process_fails_alone(
     assert {path.read_text() for path in tmp_path.iterdir()} == {"xxx"}
 
 
-def test_a_process_that_dies_between_two_jobs(running: Callable[..., Processes]) -> None:
+def test_a_process_that_dies_between_two_jobs(running: Callable[..., Processes[str]]) -> None:
     processes = running(1, lambda name: os.getpid())
-    first = processes.submit(job("a")).result()
+    first = processes.submit("a").result()
     os.kill(int(str(first)), signal.SIGKILL)
-    second = processes.submit(job("b")).result()
+    second = processes.submit("b").result()
     assert first != second
 
 
 def test_what_a_job_raises_is_raised_where_it_is_waited_for(
-    running: Callable[..., Processes],
+    running: Callable[..., Processes[str]],
 ) -> None:
     class Local(Exception):
         """No other process can read it."""
@@ -125,21 +121,23 @@ def test_processes_that_are_no_copies(monkeypatch: pytest.MonkeyPatch) -> None:
     conditions = Conditions(identify_engine("sglang@0.5.11"))
     sides = (JobSide(str(EXAMPLE / role), f"/slot/{role}") for role in ("target", "draft"))
     pair = Job(0, *sides)
-    processes = Processes(1, [conditions], ())
+    processes = Processes(1, partial(run_job, conditions=[conditions]))
     try:
         assert processes.submit(pair).result() == run_job(pair, [conditions])
     finally:
         processes.close()
 
 
-def test_closing_ends_what_is_under_way(running: Callable[..., Processes], tmp_path: Path) -> None:
+def test_closing_ends_what_is_under_way(
+    running: Callable[..., Processes[str]], tmp_path: Path
+) -> None:
     def run(name: str) -> None:
         (tmp_path / str(os.getpid())).touch()
         signal.pause()
 
     processes = running(2, run)
     for name in NAMES:
-        processes.submit(job(name))
+        processes.submit(name)
     while len(list(tmp_path.iterdir())) < 2:
         processes._advance(0)
     processes.close()

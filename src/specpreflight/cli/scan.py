@@ -18,6 +18,7 @@ from specpreflight.errors import InputError
 
 if TYPE_CHECKING:
     from specpreflight.scanning import Conditions, Scanned, Survey
+    from specpreflight.scanning.checking import Job
     from specpreflight.scanning.workers import Workers
 
 
@@ -178,9 +179,10 @@ def scanned_in(found: Survey, options: Options, extent: Extent) -> Iterator[Scan
     pairs = () if extent.pairs is None else read_pairs(extent.pairs)
     around = surroundings_of(options)
     conditions = common_conditions(options.words, around)
+    jobs = extent.jobs or usable_cores()
     runner = Runner(
         conditions,
-        jobs=extent.jobs or usable_cores(),
+        jobs=jobs,
         policy=options.policy,
         store=None if extent.no_cache else open_store(conditions),
         workers=_workers(options, extent, conditions),
@@ -193,10 +195,13 @@ def scanned_in(found: Survey, options: Options, extent: Extent) -> Iterator[Scan
         pairs=pairs,
         changes=changes,
         policy=options.policy,
+        jobs=jobs,
     )
 
 
-def _workers(options: Options, extent: Extent, conditions: Sequence[Conditions]) -> Workers | None:
+def _workers(
+    options: Options, extent: Extent, conditions: Sequence[Conditions]
+) -> Workers[Job] | None:
     """Return the workers that `--ray` names, `None` for those of this machine."""
     if extent.ray is None:
         return None

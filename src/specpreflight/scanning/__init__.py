@@ -19,13 +19,13 @@ from specpreflight.models.launch import Hardware, Variable
 from specpreflight.models.policy import Policy
 from specpreflight.models.report import Report
 from specpreflight.scanning.changes import Changes, changes_since
-from specpreflight.scanning.launches import check_file, folders_of, launches_in
+from specpreflight.scanning.launches import scan_files
 from specpreflight.scanning.runner import Runner, Scanned
 from specpreflight.scanning.store import open_store
 from specpreflight.scanning.subjects import subjects
 from specpreflight.scanning.survey import Survey, survey
-from specpreflight.scanning.workers import usable_cores
-from specpreflight.sources.checkpoint_tree import CheckpointTree, Unreadable
+from specpreflight.scanning.workers import collecting, usable_cores
+from specpreflight.sources.checkpoint_tree import CheckpointTree
 from specpreflight.sources.pairs_file import StatedPair, read_pairs
 
 __all__ = [
@@ -97,16 +97,24 @@ def scan(
     )
     conditions = common_conditions(words, around)
     with closing(survey(CheckpointTree(given, latest=latest))) as found:
+        jobs = usable_cores() if jobs is None else jobs
         runner = Runner(
             conditions,
-            jobs=usable_cores() if jobs is None else jobs,
+            jobs=jobs,
             policy=policy,
             store=open_store(conditions) if cache else None,
         )
         changes = None if changed_since is None else changes_since(given, changed_since)
         stated = () if pairs is None else read_pairs(Path(pairs))
         scanned = scan_survey(
-            found, runner, around, target=target, pairs=stated, changes=changes, policy=policy
+            found,
+            runner,
+            around,
+            target=target,
+            pairs=stated,
+            changes=changes,
+            policy=policy,
+            jobs=jobs,
         )
         failures = []
         for one in scanned:
@@ -142,6 +150,7 @@ def scan_survey(
     pairs: Sequence[StatedPair] = (),
     changes: Changes | None = None,
     policy: Policy | None = None,
+    jobs: int = 1,
 ) -> Iterator[Scanned]:
     """Yield what there is to say of the launches in files, then of everything else.
 
@@ -153,16 +162,10 @@ def scan_survey(
         pairs: those of a pairs file.
         changes: what to restrict the scan to.
         policy: how findings count.
+        jobs: how many processes may check launches of files.
     """
     launched: set[str] = set()
-    for path in found.launch_files:
-        if not os.access(path, os.R_OK):
-            found.unreadable.append(Unreadable(path, "permission denied"))
-            continue
-        for launch in launches_in(path, around):
-            folders = list(folders_of(launch))
-            launched.update(folders)
-            if changes is None or changes.touch_file(path, folders):
-                yield check_file(path, launch, policy)
+    with collecting():
+        yield from scan_files(found, around, launched, changes=changes, policy=policy, jobs=jobs)
     every = subjects(found, target=target, pairs=pairs, launched=launched)
     yield from runner.run(one for one in every if changes is None or changes.touch(one))

@@ -3,25 +3,93 @@
 from __future__ import annotations
 
 import os
+from collections import deque
 from collections.abc import Iterator
+from concurrent.futures import Future
+from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from specpreflight.api import check, judge
 from specpreflight.conditions import Surroundings, in_order, is_launch_file, launches_of
-from specpreflight.errors import InputError, SpecpreflightError
+from specpreflight.engines.registry import expect_many
+from specpreflight.errors import InputError
 from specpreflight.models.checkpoint import Checkpoint
 from specpreflight.models.launch import Launch
 from specpreflight.models.policy import Policy
+from specpreflight.scanning.changes import Changes
+from specpreflight.scanning.checking import Checked
 from specpreflight.scanning.runner import Scanned
+from specpreflight.scanning.survey import Survey
+from specpreflight.scanning.workers import ALONE, Processes, ThisProcess, Workers
+from specpreflight.sources.checkpoint_tree import Unreadable
 from specpreflight.sources.launch_command import read_launch_file
+
+
+class FileJob(NamedTuple):
+    """A launch to check: its number among those of a file, and itself where it need not travel."""
+
+    path: str
+    number: int
+    launch: Launch | None
+
+
+def scan_files(
+    found: Survey,
+    around: Surroundings,
+    launched: set[str],
+    *,
+    changes: Changes | None = None,
+    policy: Policy | None = None,
+    jobs: int = 1,
+) -> Iterator[Scanned]:
+    """Yield what there is to say of every launch that a file of the tree starts.
+
+    Args:
+        found: the tree; a file that cannot be read is added to what is unreadable in it.
+        around: what launches find around them.
+        launched: gets the real paths of the checkpoints that they name.
+        changes: what to restrict the scan to.
+        policy: how findings count.
+        jobs: how many processes may run.
+
+    Raises:
+        UsageError: a file names an engine or release that is not known.
+    """
+    plugins = () if policy is None else policy.plugins
+    run = partial(run_file_job, around=around, plugins=plugins)
+    is_shared = jobs > 1 and len(found.launch_files) > ALONE
+    workers: Workers[FileJob] = Processes(jobs, run) if is_shared else ThisProcess(run)
+    waiting: deque[tuple[FileJob, Launch, Future[Checked]]] = deque()
+    with ExitStack() as stack:
+        stack.callback(workers.close)
+        for path, number, launch in _launches(found, around, launched, changes):
+            job = FileJob(path, number, None if is_shared else launch)
+            waiting.append((job, launch, workers.submit(job)))
+            while len(waiting) >= workers.window:
+                yield _finish(*waiting.popleft(), policy)
+        while waiting:
+            yield _finish(*waiting.popleft(), policy)
+
+
+def run_file_job(job: FileJob, around: Surroundings, plugins: tuple[str, ...]) -> Checked:
+    """Check a launch of a file, which another process reads again."""
+    launch = job.launch or launches_in(job.path, around)[job.number]
+    expect_many(launch.engine.name)
+    report = check(launch, policy=Policy(plugins=plugins) if plugins else None)
+    report = replace(report, inputs=replace(report.inputs, launch_file=job.path))
+    sides = (side for side in (launch.target, launch.draft) if side is not None)
+    return Checked(report, tuple(side.problem for side in sides if side.problem is not None))
 
 
 def launches_in(path: str, around: Surroundings) -> list[Launch]:
     """Read every launch that a file starts; none where it starts none.
 
-    Of the engines to ask, those count that are the launch's own: the others would refuse its flags,
-    which says nothing about it.
+    A checkpoint that it names and that is not here is unknown, not missing: it may well be where
+    the file will run. Of the engines to ask, those count that are the launch's own: the others
+    would refuse its flags, which says nothing about it.
 
     Raises:
         UsageError: the file names an engine or release that is not known.
@@ -31,7 +99,7 @@ def launches_in(path: str, around: Surroundings) -> list[Launch]:
             return launches_of(None, around, target=path)
         command = read_launch_file(Path(path), environment=os.environ, given=path)
         return [
-            launch
+            replace(launch, target=_if_here(launch.target), draft=_if_here(launch.draft))
             for one in in_order(command)
             for launch in launches_of(one, _asking_only(one.engine, around))
         ]
@@ -39,45 +107,45 @@ def launches_in(path: str, around: Surroundings) -> list[Launch]:
         return []
 
 
+def _launches(
+    found: Survey, around: Surroundings, launched: set[str], changes: Changes | None
+) -> Iterator[tuple[str, int, Launch]]:
+    """Yield the launches to check, each with its file and its number there."""
+    for path in found.launch_files:
+        if not os.access(path, os.R_OK):
+            found.unreadable.append(Unreadable(path, "permission denied"))
+            continue
+        for number, launch in enumerate(launches_in(path, around)):
+            folders = list(_folders_of(launch))
+            launched.update(folders)
+            if changes is None or changes.touch_file(path, folders):
+                yield path, number, launch
+
+
 def _asking_only(engine: str | None, around: Surroundings) -> Surroundings:
     asked = (one for one in around.engines if engine in (None, one.name))
     return replace(around, engines=tuple(asked))
 
 
-def folders_of(launch: Launch) -> Iterator[str]:
+def _folders_of(launch: Launch) -> Iterator[str]:
     """Yield the real paths of the checkpoints that a launch names and that are here."""
     for side in (launch.target, launch.draft):
         if side is not None and side.directory is not None:
             yield str(side.directory.resolve())
 
 
-def check_file(path: str, launch: Launch, policy: Policy | None) -> Scanned:
-    """Check a launch that a file of the tree starts.
-
-    A checkpoint that it names and that is not here is unknown, not missing: it may well be where
-    the file will run. A defect of this program is the failure of this one launch.
-
-    Raises:
-        UsageError: the policy names a plugin that is not installed.
-    """
-    target, draft = _unless_absent(launch.target), _unless_absent(launch.draft)
-    here = replace(launch, target=target, draft=draft)
-    plugins = None if policy is None else Policy(plugins=policy.plugins)
-    try:
-        report = check(here, policy=plugins)
-    except SpecpreflightError:
-        raise
-    except Exception as error:
-        return Scanned(None, failure=f"{path}: {type(error).__name__}: {error}", launch=here)
-    report = replace(report, inputs=replace(report.inputs, launch_file=path))
-    problems = (side.problem for side in (target, draft) if side is not None)
-    return Scanned(
-        report if policy is None else judge(report, policy),
-        problems=tuple(problem for problem in problems if problem is not None),
-        launch=here,
-    )
-
-
-def _unless_absent(checkpoint: Checkpoint | None) -> Checkpoint | None:
+def _if_here(checkpoint: Checkpoint | None) -> Checkpoint | None:
     problem = None if checkpoint is None else checkpoint.problem
     return None if problem and problem.kind in ("missing", "not-cached") else checkpoint
+
+
+def _finish(
+    job: FileJob, launch: Launch, future: Future[Checked], policy: Policy | None
+) -> Scanned:
+    try:
+        report, problems, _ = future.result()
+    except Exception as error:
+        return Scanned(None, failure=f"{job.path}: {type(error).__name__}: {error}", launch=launch)
+    return Scanned(
+        report if policy is None else judge(report, policy), problems=problems, launch=launch
+    )

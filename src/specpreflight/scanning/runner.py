@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import gc
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
+from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from typing import Final, NamedTuple
 
 from specpreflight.api import judge
@@ -16,18 +17,15 @@ from specpreflight.models.checkpoint import Problem
 from specpreflight.models.launch import Launch
 from specpreflight.models.policy import Policy
 from specpreflight.models.report import Report
-from specpreflight.scanning.checking import Checked, Job, looks_alike
+from specpreflight.scanning.checking import Checked, Job, looks_alike, run_job
 from specpreflight.scanning.places import Place, Places, as_given
 from specpreflight.scanning.store import Store
 from specpreflight.scanning.subjects import Subject
 from specpreflight.scanning.template import Template
-from specpreflight.scanning.workers import Processes, ThisProcess, Workers
+from specpreflight.scanning.workers import ALONE, Processes, ThisProcess, Workers, collecting
 
 #: Different launches whose reports are kept at hand.
 _REMEMBERED: Final = 1024
-
-#: Different launches that are checked before other processes are started.
-_ALONE: Final = 8
 
 
 class Scanned(NamedTuple):
@@ -108,14 +106,15 @@ class Runner:
         jobs: int = 1,
         policy: Policy | None = None,
         store: Store | None = None,
-        workers: Workers | None = None,
+        workers: Workers[Job] | None = None,
     ) -> None:
         self._conditions = conditions
         self._policy = policy
         self._plugins = () if policy is None else policy.plugins
         self._store = store
         self._jobs = 1 if workers is not None else jobs
-        self._workers: Workers = workers or ThisProcess(conditions, self._plugins)
+        self._run_job = partial(run_job, conditions=conditions, plugins=self._plugins)
+        self._workers: Workers[Job] = workers or ThisProcess(self._run_job)
         of_trees = any(one.engine.path is not None for one in conditions)
         self._places = Places(conditions[0].find, by_likeness=not self._plugins and not of_trees)
         self._known: OrderedDict[JobKey, _Answer] = OrderedDict()
@@ -124,9 +123,9 @@ class Runner:
     def run(self, subjects: Iterable[Subject]) -> Iterator[Scanned]:
         """Yield what there is to say of each subject, in their order, once for each engine."""
         waiting: deque[_Waiting] = deque()
-        was_collecting = gc.isenabled()
-        gc.enable()
-        try:
+        with ExitStack() as stack:
+            stack.enter_context(collecting())
+            stack.callback(lambda: self._workers.close())
             for subject in subjects:
                 for number in range(len(self._conditions)):
                     waiting.append(self._begin(subject, number))
@@ -134,10 +133,6 @@ class Runner:
                         yield self._finish(waiting.popleft())
             while waiting:
                 yield self._finish(waiting.popleft())
-        finally:
-            self._workers.close()
-            if not was_collecting:
-                gc.disable()
 
     def _begin(self, subject: Subject, number: int) -> _Waiting:
         target = None if subject.target is None else self._places.of("target", subject.target)
@@ -176,8 +171,8 @@ class Runner:
 
     def _submit(self, job: Job) -> Future[Checked]:
         self._submitted += 1
-        if self._submitted > _ALONE and self._jobs > 1:
-            self._workers = Processes(self._jobs, self._conditions, self._plugins)
+        if self._submitted > ALONE and self._jobs > 1:
+            self._workers = Processes(self._jobs, self._run_job)
             self._jobs = 1
         return self._workers.submit(job)
 

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import os
 import pickle
 import signal
 import sys
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
-from typing import Any, Final, Protocol
+from typing import Any, Final, Generic, Protocol, TypeVar
 
-from specpreflight.conditions import Conditions
-from specpreflight.scanning.checking import Checked, Job, run_job
+from specpreflight.scanning.checking import Checked
+
+_Job = TypeVar("_Job", contravariant=True)
+
+#: Jobs that are run here before it is worth while to start other processes.
+ALONE: Final = 8
 
 #: Processes that a job may take with it before it counts as failed.
 _DEATHS: Final = 3
@@ -33,12 +38,12 @@ class WorkerError(Exception):
     """A job ended every process that ran it."""
 
 
-class Workers(Protocol):
-    """Runs jobs; `window` is how many are worth having under way at once."""
+class Workers(Protocol[_Job]):
+    """Runs jobs of a kind; `window` is how many are worth having under way at once."""
 
     window: int
 
-    def submit(self, job: Job) -> Future[Checked]:
+    def submit(self, job: _Job) -> Future[Checked]:
         """Begin a job."""
         ...
 
@@ -47,20 +52,19 @@ class Workers(Protocol):
         ...
 
 
-class ThisProcess:
+class ThisProcess(Generic[_Job]):
     """Runs a job when it is submitted."""
 
     window = 1
 
-    def __init__(self, conditions: Sequence[Conditions], plugins: tuple[str, ...]) -> None:
-        self._conditions = conditions
-        self._plugins = plugins
+    def __init__(self, run: Callable[[_Job], Checked]) -> None:
+        self._run = run
 
-    def submit(self, job: Job) -> Future[Checked]:
+    def submit(self, job: _Job) -> Future[Checked]:
         """Run a job; what it raises is kept for whoever asks for the result."""
         future: Future[Checked] = Future()
         try:
-            future.set_result(run_job(job, self._conditions, self._plugins))
+            future.set_result(self._run(job))
         except Exception as error:
             future.set_exception(error)
         return future
@@ -72,7 +76,7 @@ class ThisProcess:
 class _Task(Future[Checked]):
     """A job under way; whoever waits for it keeps the others going."""
 
-    def __init__(self, job: Job, advance: Callable[[], None]) -> None:
+    def __init__(self, job: object, advance: Callable[[], None]) -> None:
         super().__init__()
         self.job = job
         self.deaths = 0
@@ -94,7 +98,7 @@ class _Worker:
     tasks: deque[_Task] = field(default_factory=deque)
 
 
-class Processes:
+class Processes(Generic[_Job]):
     """Runs jobs in `count` processes; they begin with all that this one has read by then.
 
     A process may die at any time: the system ends one that takes too much memory. Its job begins
@@ -103,17 +107,15 @@ class Processes:
     so that a fresh process can be forked at any time.
     """
 
-    def __init__(
-        self, count: int, conditions: Sequence[Conditions], plugins: tuple[str, ...]
-    ) -> None:
+    def __init__(self, count: int, run: Callable[[_Job], Checked]) -> None:
         self.window = count * 8
         self._count = count
-        self._given = conditions, plugins
+        self._run = run
         self._context: Any = multiprocessing.get_context("fork" if _FORKS else "spawn")
         self._workers: list[_Worker] = []
         self._backlog: deque[_Task] = deque()
 
-    def submit(self, job: Job) -> Future[Checked]:
+    def submit(self, job: _Job) -> Future[Checked]:
         """Hand a job to the next free process."""
         task = _Task(job, self._advance)
         self._backlog.append(task)
@@ -151,7 +153,7 @@ class Processes:
         ours, its = self._context.Pipe()
         inherited = [ours, *(worker.connection for worker in self._workers)] if _FORKS else []
         process = self._context.Process(
-            target=_serve, args=(its, inherited, *self._given), daemon=True
+            target=_serve, args=(its, inherited, self._run), daemon=True
         )
         process.start()
         its.close()
@@ -197,8 +199,7 @@ def _cause_of_death(code: int | None) -> str:
 def _serve(
     connection: Connection[Any, Any],
     inherited: Sequence[Connection[Any, Any]],
-    conditions: Sequence[Conditions],
-    plugins: tuple[str, ...],
+    run: Callable[[Any], Checked],
 ) -> None:
     """Run the jobs that come, until the other end is closed or its process has ended."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -211,7 +212,7 @@ def _serve(
             return
         answer: Checked | Exception
         try:
-            answer = run_job(job, conditions, plugins)
+            answer = run(job)
         except Exception as error:
             answer = _portable(error)
         connection.send(answer)
@@ -224,6 +225,18 @@ def _portable(error: Exception) -> Exception:
     except Exception:
         return RuntimeError(f"{type(error).__name__}: {error}")
     return error
+
+
+@contextmanager
+def collecting() -> Iterator[None]:
+    """Collect garbage meanwhile, which a command that checks one launch leaves to the end."""
+    was_collecting = gc.isenabled()
+    gc.enable()
+    try:
+        yield
+    finally:
+        if not was_collecting:
+            gc.disable()
 
 
 def usable_cores() -> int:
