@@ -67,7 +67,8 @@ class Likenesses:
         parts[3::_PARTS] = [
             mark if out else value for out, mark, value in zip(left_out, marks, values, strict=True)
         ]
-        text = b"".join(part for at, part in enumerate(parts) if at % _PARTS != 2)
+        del parts[2::_PARTS]
+        text = b"".join(parts)
         digest = digest_of(text)
         if digest not in self._sound:
             if len(self._sound) >= _REMEMBERED:
