@@ -73,6 +73,12 @@ def test_nothing_looks_at_a_value_that_is_only_stored() -> None:
     assert unknown == []
 
 
+def test_nothing_written_here_asks_for_a_value_that_is_only_stored() -> None:
+    asks = re.compile(rf"""["'/]({"|".join(STORED)})["']""")
+    found = [path for path in PACKAGE.rglob("*.py") if asks.search(path.read_text())]
+    assert [path.name for path in found] == ["mentions.py"]
+
+
 def test_nothing_reads_the_name_or_path_of_a_config() -> None:
     """`config.name_or_path` is `_name_or_path`; neither engine asks for it."""
     asks = re.compile(r"(\.|attr\(\w+, ')name_or_path\b")
