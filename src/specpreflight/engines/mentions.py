@@ -8,12 +8,16 @@ rule from elsewhere.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Final
 
 _PACKAGE: Final = Path(__file__).parents[1]
+
+#: The fields of transformers' configuration classes.
+_CLASSES: Final = _PACKAGE / "engines" / "sglang" / "data" / "transformers.json"
 
 #: Keys that transformers and SGLang read by a part of their name, whatever the rest is:
 #: `configuration_utils.py:PreTrainedConfig.get_text_config` and `validate_token_ids` (4.51.1 to
@@ -44,6 +48,9 @@ def find_unread(keys: Collection[str]) -> frozenset[str]:
 
 
 def _texts() -> Iterator[bytes]:
-    for path in sorted(_PACKAGE.rglob("*")):
-        if path.suffix != ".pyc" and path.is_file():
-            yield path.read_bytes()
+    """Yield all texts of the package, first the one that mentions most of what configs say."""
+    yield _CLASSES.read_bytes()
+    for folder, _, names in os.walk(_PACKAGE):
+        for name in names:
+            if not name.endswith(".pyc"):
+                yield Path(folder, name).read_bytes()

@@ -166,6 +166,7 @@ def _digest_of(conditions: Conditions) -> bytes:
 @cache
 def _installation() -> list[tuple[str, int, int]]:
     """Return what tells this version, and the engine data in it, from any other."""
-    files = [path for path in _PACKAGE.rglob("*") if path.suffix != ".pyc" and path.is_file()]
-    stats = ((path.relative_to(_PACKAGE).as_posix(), path.stat()) for path in sorted(files))
-    return [(name, found.st_size, found.st_mtime_ns) for name, found in stats]
+    root = str(_PACKAGE)
+    files = (f"{folder}/{name}" for folder, _, names in os.walk(root) for name in names)
+    stats = ((path, os.stat(path)) for path in sorted(files) if not path.endswith(".pyc"))  # noqa: PTH116
+    return [(path[len(root) :], found.st_size, found.st_mtime_ns) for path, found in stats]
