@@ -93,7 +93,7 @@ class Document:
     def place(self, pointer: str) -> Place | None:
         """Return the place of the value at `pointer`, of a duplicate key that of the last one."""
         if pointer not in self._places:
-            member = scan.find(self.text, pointer)
+            member = self._index.find(pointer)
             self._places[pointer] = member and self._span(member.start, member.end)
         return self._places[pointer]
 
@@ -102,7 +102,7 @@ class Document:
 
         `None` where there is no such value or it has no key: in an array, or the whole document.
         """
-        member = scan.find(self.text, pointer)
+        member = self._index.find(pointer)
         if member is None or member.key_start == member.key_end:
             return None
         return self._span(member.key_start, member.key_end)
@@ -153,6 +153,10 @@ class Document:
                 place = self._span(member.key_start, member.key_end)
                 hidden.append(Hidden(pointer, place, value))
         return sorted(hidden, key=lambda found: found.place.start)
+
+    @cached_property
+    def _index(self) -> scan.Index:
+        return scan.Index(self.text)
 
     @cached_property
     def _lines(self) -> list[str]:

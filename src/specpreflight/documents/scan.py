@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from functools import cached_property
 from typing import NamedTuple
 
 from specpreflight.documents.pointer import array_index, split_pointer
@@ -68,19 +69,38 @@ def members(text: str, container: Member) -> Iterator[Member]:
             at = skip_whitespace(text, at + 1)
 
 
+class Index:
+    """Where the values of a text stand; a container is walked when a member is first wanted."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._members: dict[int, dict[str | int | None, Member]] = {}
+
+    def find(self, pointer: str) -> Member | None:
+        """Return the value at `pointer`: of a duplicate key the last one, as parsers take it."""
+        found: Member | None = self._whole
+        for part in split_pointer(pointer):
+            if found is None:
+                return None
+            key = part if self._text[found.start] == "{" else array_index(part)
+            found = self._members_of(found).get(key)
+        return found
+
+    @cached_property
+    def _whole(self) -> Member:
+        return whole(self._text)
+
+    def _members_of(self, container: Member) -> dict[str | int | None, Member]:
+        if container.start not in self._members:
+            self._members[container.start] = {
+                member.key: member for member in members(self._text, container)
+            }
+        return self._members[container.start]
+
+
 def find(text: str, pointer: str) -> Member | None:
-    """Return the value at `pointer`: of a duplicate key the last one, as parsers take it."""
-    found = whole(text)
-    for part in split_pointer(pointer):
-        wanted: str | int | None = part if text[found.start] == "{" else array_index(part)
-        match = None
-        for member in members(text, found):
-            if member.key == wanted:
-                match = member
-        if match is None:
-            return None
-        found = match
-    return found
+    """Return the value at `pointer`, as `Index` does, of a text that is asked once."""
+    return Index(text).find(pointer)
 
 
 def walk(text: str) -> Iterator[tuple[tuple[str | int, ...], Member, Member]]:

@@ -92,7 +92,7 @@ def _read(role: str, given: str, directory: Path | None, path: Path, name: str) 
         problem = Problem(kind, error.message, error.hint)
         empty = Document(name, b"{}", {}, path)
         return Checkpoint(role, given, directory, empty, problem=problem)
-    files = tuple(sorted(entry.name for entry in directory.iterdir())) if directory else ()
+    files = tuple(sorted(os.listdir(directory))) if directory else ()  # noqa: PTH208 (no paths)
     facts: dict[str, Any] = {} if directory is None else dict(weight_facts(directory))
     if directory is not None and QUANTIZATION_FILE in files:
         facts["documents"] = _read_beside(directory)

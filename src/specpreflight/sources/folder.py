@@ -13,49 +13,45 @@ def read_folder(directory: Path) -> tuple[FileEntry, ...]:
     """Return one entry for each name in `directory`, sorted; none where it can't be listed."""
     try:
         with os.scandir(directory) as entries:
-            names = sorted(entry.name for entry in entries)
+            found = sorted(entries, key=lambda entry: entry.name)
     except OSError:
         return ()
-    home = directory.resolve()
-    return tuple(_look(directory / name, home) for name in names)
+    return tuple(_look(entry, directory) for entry in found)
 
 
-def _look(path: Path, home: Path) -> FileEntry:
+def _look(entry: os.DirEntry[str], directory: Path) -> FileEntry:
     try:
-        found = path.stat()
+        found = entry.stat()
     except OSError:
-        return FileEntry(path.name, "dangling", readable=False)
+        return FileEntry(entry.name, "dangling", readable=False)
     kind = stat.S_IFMT(found.st_mode)
-    readable = os.access(path, os.R_OK)
+    readable = os.access(entry.path, os.R_OK)
     everybody = bool(found.st_mode & stat.S_IROTH)
     if kind == stat.S_IFDIR:
         return FileEntry(
-            path.name,
+            entry.name,
             "directory",
             0,
             found.st_mtime,
             readable,
             everybody,
             None,
-            _is_checkpoint(path),
+            _is_checkpoint(directory / entry.name),
         )
-    name = "file" if kind == stat.S_IFREG else "other"
     return FileEntry(
-        path.name,
-        "file" if name == "file" else "other",
+        entry.name,
+        "file" if kind == stat.S_IFREG else "other",
         found.st_size,
         found.st_mtime,
         readable,
         everybody,
-        _outside(path, home),
+        _outside(directory / entry.name) if entry.is_symlink() else None,
     )
 
 
-def _outside(path: Path, home: Path) -> str | None:
+def _outside(path: Path) -> str | None:
     """Return where a link leads if that is outside the checkpoint and its Hub cache."""
-    if not path.is_symlink():
-        return None
-    reached = path.resolve()
+    home, reached = path.parent.resolve(), path.resolve()
     blobs = home.parent.parent / "blobs"
     if reached.is_relative_to(home) or reached.is_relative_to(blobs):
         return None
