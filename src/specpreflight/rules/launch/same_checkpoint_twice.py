@@ -40,6 +40,8 @@ def check(launch: Launch, resolved: Resolved) -> Iterator[Finding]:
     target, draft = launch.target, launch.draft
     if target is None or draft is None or target.directory is None or draft.directory is None:
         return
+    if target.config.data != draft.config.data:
+        return
     if target.directory.resolve() != draft.directory.resolve():
         return
     if has_mtp_layers(target) or draft_format(target) is not DraftFormat.STANDALONE:
