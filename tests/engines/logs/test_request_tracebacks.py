@@ -97,3 +97,34 @@ def test_a_log_without_its_beginning_serves_by_its_answers(engine: str) -> None:
     begun = next(place for place, line in enumerate(lines) if "500 Internal" in line)
     found = read([line.replace("ASGI", "") for line in lines[begun:]], 5_000)
     assert (found.cause, found.stage) == (None, "READY")
+
+
+@pytest.mark.parametrize("size", [3_000, BLOCK])
+@pytest.mark.parametrize("engine", ["sglang", "vllm"])
+def test_an_answer_right_after_the_end_does_not_hide_it(engine: str, size: int) -> None:
+    log = Sglang("0.5.12", 2) if engine == "sglang" else Vllm("0.16.0", 2, serving=True)
+    log.die("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.", ASGI[:9])
+    lines = dense(engine, 40) + log.text.splitlines() + [SERVED.format("200 OK")] * 2
+    looked = 'INFO:     10.0.0.9:1 - "GET /metrics HTTP/1.1" 200 OK'
+    assert read([*lines, *[looked] * 20], size).cause == "L-MEM-OOM"
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        "[2026-03-01 23:58:40] Receive: obj=GenerateReqInput(rid='a', text={})",
+        "[2026-03-01 23:58:40] Finish: obj=GenerateReqInput(rid='a'), out={}",
+        "(APIServer pid=511) INFO 03-01 23:59:40 [logger.py:40] Received request a: prompt: {}, x",
+        "(APIServer pid=511) INFO 03-01 23:59:40 [logger.py:54] Request a details: prompt: {}, x",
+    ],
+)
+def test_what_a_client_quotes_tells_nothing(asked: str) -> None:
+    engine = "vllm" if "APIServer" in asked else "sglang"
+    quoted = (
+        "'Killed process 7, SIGTERM received, exit code -9, scheduler is dead. '",
+        "'Why? Traceback (most recent call last):'",
+        "'server_args=ServerArgs(model_path=1)'",
+    )
+    lines = dense(engine, 2) + [asked.format(text) for text in quoted] * 3
+    found = read(lines, 2_000)
+    assert (found.cause, found.healthy, len(found.earlier)) == (None, True, 0)

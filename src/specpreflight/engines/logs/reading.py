@@ -15,14 +15,19 @@ from specpreflight.engines.logs.launch_log import LaunchLog
 from specpreflight.engines.logs.lines import Line, Unwrap, read_line
 from specpreflight.engines.logs.marks import read_mark
 from specpreflight.engines.logs.nccl_lines import read_nccl, says_nothing
-from specpreflight.engines.logs.request_tracebacks import HEADER, RequestTracebacks
+from specpreflight.engines.logs.request_tracebacks import (
+    HEADER,
+    RequestTracebacks,
+    announced_from,
+)
 from specpreflight.engines.logs.steps import read_step
 from specpreflight.engines.logs.telling import (
     PERIODIC,
     SIGNS,
     TellingLines,
+    is_of_request,
     says_nothing_new,
-    shows_serving,
+    served_lines,
     survived_until,
 )
 from specpreflight.engines.logs.versions import TEXTS
@@ -43,7 +48,7 @@ _EXPORT: Final = re.compile(r"^\++ (?:export )?((?:NCCL|SGLANG|SGL|VLLM)_\w+)=(\
 _SECRET: Final = re.compile(r"KEY|TOKEN|SECRET|PASSWORD")
 _SERVER_ARGS: Final = re.compile(r"\bserver_args=(?:ServerArgs)?([({])")
 #: A client's request that was answered: in a log whose beginning is lost, the first sign of life.
-_ANSWERED: Final = re.compile(rb'"POST /v1/\S+ HTTP/[\d.]+\\?" 200')
+_FIRST_ANSWER: Final = re.compile(rb'"POST /v1/\S+ HTTP/[\d.]+\\?" 200')
 _START_HOOKS: Final = ("Max running requests is reset", "Overlap scheduler is disabled because")
 
 
@@ -154,7 +159,7 @@ class LogReading:
         header = block.find(HEADER, start, end)
         if header >= 0 and not launch.tracebacks.is_chained:
             frames = self._requests.frames_at(block, header)
-            if frames is not None and self._requests.is_known(frames):
+            if frames and self._requests.is_known(frames):
                 launch.tracebacks.end_requests()
                 self._number += frames.count(b"\n")
                 return start + len(frames)
@@ -170,9 +175,9 @@ class LogReading:
         while header >= 0:
             frames = self._requests.frames_at(block, header)
             if frames is None:
-                end = block.rfind(b"\n", start, header) + 1 or start
+                end = max(announced_from(block, header), start)
                 break
-            if not self._requests.is_known(frames):
+            if frames and not self._requests.is_known(frames):
                 self._note_engine_of_frame(launch, frames.decode("utf-8", "replace"))
             header = block.find(HEADER, header + len(HEADER), end)
         self._sample(launch, block[start:end])
@@ -182,12 +187,13 @@ class LogReading:
     def _sample(self, launch: LaunchLog, block: bytes) -> None:
         launch.samples += read_samples(block, samples_of(block, len(launch.samples)))
         launch.speeds += read_speeds(block, samples_of(block, len(launch.speeds)))
-        if shows_serving(block):
-            launch.served += 10
+        launch.served += served_lines(block)
 
     def _read_raw(self, raw: bytes) -> None:
         launch = self.launches[-1]
-        if not launch.serves and b"200 OK" in raw and _ANSWERED.search(raw):
+        if is_of_request(raw):
+            return
+        if not launch.serves and b"200 OK" in raw and _FIRST_ANSWER.search(raw):
             launch.step, launch.ready = "READY", True
         if any(words in raw for words in PERIODIC):
             self._sample(launch, raw)

@@ -32,6 +32,14 @@ def _indented(columns: int) -> re.Pattern[bytes]:
     return re.compile(rb"(?:[^\n]{%d}  [^\n]*\n)*" % columns)
 
 
+def announced_from(block: bytes, header: int) -> int:
+    """Return where the lines begin that may announce the traceback whose header is given."""
+    start = block.rfind(b"\n", 0, header) + 1
+    for _ in range(_LINES_BEFORE):
+        start = block.rfind(b"\n", 0, max(start - 1, 0)) + 1
+    return start
+
+
 class RequestTracebacks:
     """The tracebacks of one log that were read: by their frames, whatever time and numbers say."""
 
@@ -41,23 +49,23 @@ class RequestTracebacks:
     def frames_at(self, block: bytes, header: int) -> bytes | None:
         """Return the header's line and its frames, `None` where it may be the launch's end.
 
+        Nothing is returned for a header without frames, such as one that a request quotes.
+
         Args:
             block: whole lines.
             header: where `HEADER` stands in it.
         """
-        start = line = block.rfind(b"\n", 0, header) + 1
-        for _ in range(_LINES_BEFORE):
-            start = block.rfind(b"\n", 0, max(start - 1, 0)) + 1
-        if _NO_REQUEST.search(block, start, header + len(HEADER)):
+        if _NO_REQUEST.search(block, announced_from(block, header), header + len(HEADER)):
             return None
+        line = block.rfind(b"\n", 0, header) + 1
         frame = _FRAME.match(block, header)
         if frame is None:
-            return None
+            return b""
         end = _indented(len(frame[1])).match(block, frame.start(1))
-        return block[line : end.end()] if end else None
+        return block[line : end.end()] if end else b""
 
     def is_known(self, frames: bytes) -> bool:
-        """Whether the same frames were asked for before."""
+        """Whether the same frames were asked for before, whatever their digits."""
         key = hash(frames.translate(None, _DIGITS))
         if key in self._known:
             return True

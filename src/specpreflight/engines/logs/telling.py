@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import Final
 
 from specpreflight.engines.logs.request_tracebacks import HEADER
@@ -26,7 +27,7 @@ _TELLING: Final = {
         b"xit code",
     ),
 }
-#: Lines that only a server writes that answers.
+#: Lines that only a server writes that answers: the engine's own, and the API server's last.
 SERVING: Final = (
     b"accept len: ",
     b"SpecDecoding metrics",
@@ -63,6 +64,14 @@ SIGNS: Final = re.compile(
     rb"sglang|vllm|LLM|orch|transformers|atchdog|xception|custom code|bind on|startup|Shutting|"
     rb"context_length|weight|args|distributed|Memory|Capture|batch|server|nexpectedly|raphs?\b"
 )
+#: Lines that show what a client wrote or got, within so many bytes: anything may be quoted there.
+#: SGLang `managers/tokenizer_manager.py`, `utils/request_logger.py`; vLLM `entrypoints/logger.py`.
+_REQUEST: Final = re.compile(
+    rb"\b(?:Receive|Finish): obj=|\bReceived request \S+: |\bRequest \S+ details: |"
+    rb"\bGenerated response "
+)
+_REQUEST_WITHIN: Final = 200
+_ANSWERED: Final = re.compile(rb'"POST [^"\n]*" 200 OK')
 PERIODIC: Final = (
     b"accept len: ",
     b"SpecDecoding metrics:",
@@ -77,9 +86,22 @@ def says_nothing_new(block: bytes, engine: str | None) -> bool:
     return not any(word in block for word in _TELLING[engine or "sglang"])
 
 
-def shows_serving(block: bytes) -> bool:
-    """Whether a line is written by a server that answers."""
-    return any(word in block for word in SERVING)
+def served_lines(block: bytes) -> int:
+    """Return how surely a block shows that requests are served: 10 for a line of the engine's own.
+
+    Else how many clients got an answer, up to 3; the API server writes that, and may outlive the
+    engine for a moment. What it answers to a look at its health says nothing.
+    """
+    if any(word in block for word in SERVING[:-1]):
+        return 10
+    if SERVING[-1] not in block:
+        return 0
+    return sum(1 for _ in islice(_ANSWERED.finditer(block), 3))
+
+
+def is_of_request(raw: bytes) -> bool:
+    """Whether a line only shows a request or its answer, whose words tell nothing of the server."""
+    return bool(_REQUEST.search(raw, 0, _REQUEST_WITHIN))
 
 
 def survived_until(block: bytes, start: int, engine: str | None) -> int:

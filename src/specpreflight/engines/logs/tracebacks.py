@@ -15,7 +15,8 @@ from specpreflight.engines.logs.lines import Line
 
 _FRAME: Final = re.compile(r'\s*File "([^"]+)", line \d+, in (.+)')
 _PACKAGES: Final = re.compile(r".*(?:site-packages|dist-packages)/")
-_HEADER: Final = "Traceback (most recent call last)"
+#: How a traceback begins; in the middle of a line somebody quotes one.
+_HEADER: Final = "Traceback (most recent call last):"
 #: How the engines announce that a traceback is the end of a process.
 FATAL: Final = (
     "hit an exception",
@@ -111,7 +112,7 @@ class TraceReader:
             self._ignored_line = line.number
         key = line.process if line.engine else ""
         trace = self._current.get(key) if line.engine == "vllm" or not line.engine else None
-        if _HEADER in text:
+        if text.rstrip().endswith(_HEADER):
             self._begin(line, trace, key, before)
             return True
         if trace is None or (line.time and line.engine != "vllm"):
