@@ -6,6 +6,7 @@ The command line and `scan` both come here, so that a file means the same launch
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from specpreflight.api import build_launch, identify_engine
 from specpreflight.documents import Document
+from specpreflight.errors import UsageError
 from specpreflight.models.checkpoint import Checkpoint
 from specpreflight.models.launch import EngineVersion, Hardware, Launch, Variable
 from specpreflight.sources.checkpoint import read_checkpoint
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
 
 #: Stands for the target of a draft whose target is not known, in flags alone.
 UNKNOWN_TARGET = "(unknown)"
+
+#: What only a release has in its name; other tags of images are names that somebody gave.
+_NUMBERED = re.compile(r"\d+\.\d+")
 
 #: Forms of launch that start on another machine or in a container, where the variables of this
 #: process never arrive.
@@ -73,14 +78,29 @@ class Surroundings:
         """Return the engines to ask about a command.
 
         Raises:
-            UsageError: it names an engine or release that is not known.
+            UsageError: it names a release that is not known.
         """
         if self.engines:
             return self.engines
-        if command is not None and command.engine_version is not None:
-            named = identify_engine(f"{command.engine}@{command.engine_version}")
-            return [replace(named, determined_by=f"image {command.image}")]
         name = None if command is None else command.engine
+        if command is None or command.engine_version is None:
+            return self._undetermined(name)
+        image = f"image {command.image}"
+        try:
+            named = identify_engine(f"{name}@{command.engine_version}")
+        except UsageError:
+            if _NUMBERED.search(command.engine_version):
+                raise
+            return [
+                replace(one, determined_by=f"{one.determined_by} ({image} names none)")
+                for one in self._undetermined(name)
+            ]
+        is_meant = named.version in command.engine_version
+        how = image if is_meant else f"{image}, predicted as {named.version}"
+        return [replace(named, determined_by=how)]
+
+    def _undetermined(self, name: str | None) -> Sequence[EngineVersion]:
+        """Return the versions where a command names none: recorded, configured, else newest."""
         if self.recorded is not None and self.recorded.name == (name or "sglang"):
             return [self.recorded]
         configured = [one for one in self.configured if name in (None, one.name)]

@@ -126,6 +126,23 @@ def test_a_defect_in_one_leaves_the_others(
     assert [report.inputs.launch_file for report in reports] == files
 
 
+def test_a_release_that_cannot_be_predicted_hides_nothing(
+    run: Callable[..., Any], tree: Path
+) -> None:
+    compose = tree / "serve" / "compose.yaml"
+    old = "  old:\n    image: vllm/vllm-openai:v0.5.4\n    command: --model /models/target\n"
+    compose.write_text(compose.read_text().replace("v0.5.9", "ours-tuned") + old)
+    ran = run("scan", ".", "--no-env", "--format", "json")
+    assert ran.code == 4
+    [refused] = ran.data["unreadable"]
+    assert refused["path"] == "./serve/compose.yaml"
+    assert refused["reason"].startswith("vLLM 0.5.4 is older than every known release")
+    assert f"specpreflight: ./serve/compose.yaml: {refused['reason']}\n" == ran.stderr
+    ours = ran.data["reports"][2]
+    assert ours["inputs"]["launch_file"] == "./serve/compose.yaml"
+    assert ours["engine"]["determined_by"].endswith("(image lmsysorg/sglang:ours-tuned names none)")
+
+
 @pytest.fixture
 def many(tree: Path) -> list[str]:
     """Twelve more scripts, the fifth of which starts two launches; their paths as reports have."""

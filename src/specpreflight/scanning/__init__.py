@@ -155,7 +155,7 @@ def scan_survey(
     """Yield what there is to say of the launches in files, then of everything else.
 
     Args:
-        found: the tree; a launch file that cannot be read is added to what is unreadable in it.
+        found: the tree; a launch file that cannot be read or checked is added to its `unreadable`.
         runner: who checks pairs.
         around: what the launches of files find around them.
         target: the target of every draft.

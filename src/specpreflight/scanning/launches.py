@@ -15,7 +15,7 @@ from typing import NamedTuple
 from specpreflight.api import check, judge
 from specpreflight.conditions import Surroundings, in_order, is_launch_file, launches_of
 from specpreflight.engines.registry import expect_many
-from specpreflight.errors import InputError
+from specpreflight.errors import InputError, SpecpreflightError
 from specpreflight.models.checkpoint import Checkpoint
 from specpreflight.models.launch import Launch
 from specpreflight.models.policy import Policy
@@ -48,15 +48,12 @@ def scan_files(
     """Yield what there is to say of every launch that a file of the tree starts.
 
     Args:
-        found: the tree; a file that cannot be read is added to what is unreadable in it.
+        found: the tree; what cannot be read or checked is added to what is unreadable in it.
         around: what launches find around them.
         launched: gets the real paths of the checkpoints that they name.
         changes: what to restrict the scan to.
         policy: how findings count.
         jobs: how many processes may run.
-
-    Raises:
-        UsageError: a file names an engine or release that is not known.
     """
     plugins = () if policy is None else policy.plugins
     run = partial(run_file_job, around=around, plugins=plugins)
@@ -76,7 +73,7 @@ def scan_files(
 
 def run_file_job(job: FileJob, around: Surroundings, plugins: tuple[str, ...]) -> Checked:
     """Check a launch of a file, which another process reads again."""
-    launch = job.launch or launches_in(job.path, around)[job.number]
+    launch = job.launch or launches_in(job.path, around)[0][job.number]
     expect_many(launch.engine.name)
     report = check(launch, policy=Policy(plugins=plugins) if plugins else None)
     report = replace(report, inputs=replace(report.inputs, launch_file=job.path))
@@ -84,27 +81,27 @@ def run_file_job(job: FileJob, around: Surroundings, plugins: tuple[str, ...]) -
     return Checked(report, tuple(side.problem for side in sides if side.problem is not None))
 
 
-def launches_in(path: str, around: Surroundings) -> list[Launch]:
-    """Read every launch that a file starts; none where it starts none.
+def launches_in(path: str, around: Surroundings) -> tuple[list[Launch], list[str]]:
+    """Read every launch that a file starts, and return why others cannot be checked.
 
-    A checkpoint that it names and that is not here is unknown, not missing: it may well be where
-    the file will run. Of the engines to ask, those count that are the launch's own: the others
-    would refuse its flags, which says nothing about it.
-
-    Raises:
-        UsageError: the file names an engine or release that is not known.
+    A file that starts nothing has neither. A checkpoint that is named and not here is unknown, not
+    missing: it may well be where the file will run. Of the engines to ask, those count that are the
+    launch's own: the others would refuse its flags, which says nothing about it.
     """
     try:
         if not is_launch_file(Path(path)):
-            return launches_of(None, around, target=path)
+            return launches_of(None, around, target=path), []
         command = read_launch_file(Path(path), environment=os.environ, given=path)
-        return [
-            replace(launch, target=_if_here(launch.target), draft=_if_here(launch.draft))
-            for one in in_order(command)
-            for launch in launches_of(one, _asking_only(one.engine, around))
-        ]
     except InputError:
-        return []
+        return [], []
+    launches: list[Launch] = []
+    refused = []
+    for one in in_order(command):
+        try:
+            launches += launches_of(one, _asking_only(one.engine, around))
+        except SpecpreflightError as error:
+            refused.append(error.message)
+    return [_as_far_as_here(launch) for launch in launches], refused
 
 
 def _launches(
@@ -115,7 +112,9 @@ def _launches(
         if not os.access(path, os.R_OK):
             found.unreadable.append(Unreadable(path, "permission denied"))
             continue
-        for number, launch in enumerate(launches_in(path, around)):
+        launches, refused = launches_in(path, around)
+        found.unreadable += [Unreadable(path, reason) for reason in refused]
+        for number, launch in enumerate(launches):
             folders = list(_folders_of(launch))
             launched.update(folders)
             if changes is None or changes.touch_file(path, folders):
@@ -132,6 +131,10 @@ def _folders_of(launch: Launch) -> Iterator[str]:
     for side in (launch.target, launch.draft):
         if side is not None and side.directory is not None:
             yield str(side.directory.resolve())
+
+
+def _as_far_as_here(launch: Launch) -> Launch:
+    return replace(launch, target=_if_here(launch.target), draft=_if_here(launch.draft))
 
 
 def _if_here(checkpoint: Checkpoint | None) -> Checkpoint | None:
