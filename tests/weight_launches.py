@@ -15,8 +15,9 @@ from packaging.version import Version
 from specpreflight.engines.sglang.loaders import trace_loader
 from specpreflight.models.finding import Finding
 from specpreflight.models.launch import EngineVersion, Launch
+from specpreflight.models.loader_report import LoaderReport
 from specpreflight.models.resolved import Resolved
-from specpreflight.models.weights import LoaderReport, loader_of
+from specpreflight.models.weights import loader_of
 from specpreflight.rules.registry import find_rule
 from specpreflight.sources.checkpoint import read_checkpoint
 

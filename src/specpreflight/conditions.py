@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +16,7 @@ from specpreflight.api import build_launch, identify_engine
 from specpreflight.documents import Document
 from specpreflight.errors import UsageError
 from specpreflight.models.checkpoint import Checkpoint
+from specpreflight.models.frozen import dataclass
 from specpreflight.models.launch import EngineVersion, Hardware, Launch, Variable
 from specpreflight.sources.checkpoint import read_checkpoint
 from specpreflight.sources.hub_cache import find_snapshot
@@ -34,7 +35,7 @@ _NUMBERED = re.compile(r"\d+\.\d+")
 _ELSEWHERE = frozenset({"compose", "kubernetes", "kubernetes-custom", "helm-values", "systemd"})
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Surroundings:
     """What launches find around them; no command says it.
 
@@ -107,7 +108,7 @@ class Surroundings:
         return configured or [identify_engine(name or "sglang")]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Conditions:
     """What launches have in common, for one engine; see `api.build_launch`."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from specpreflight.models.weights import LoaderReport, Untouched
+from specpreflight.models.loader_report import LoaderReport, Untouched
 
 
 def report(parameter: str, initial: str, **changes: bool) -> LoaderReport:

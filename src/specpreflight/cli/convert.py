@@ -15,7 +15,7 @@ from specpreflight.errors import UsageError
 
 if TYPE_CHECKING:
     from specpreflight.models.checkpoint import Checkpoint
-    from specpreflight.models.weights import LoaderReport
+    from specpreflight.models.loader_report import LoaderReport
 
 
 @click.command()

@@ -12,8 +12,9 @@ from specpreflight.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from specpreflight.models.checkpoint import Checkpoint
+    from specpreflight.models.loader_report import LoaderReport, Untouched
     from specpreflight.models.resolved import Resolved
-    from specpreflight.models.weights import LoaderReport, Untouched, WeightTable
+    from specpreflight.models.weights import WeightTable
 
 #: What the draft worker replaces by the target's.
 _SHARED: Final = ("embed_tokens.weight", "lm_head.weight")

@@ -13,7 +13,8 @@ from weight_launches import write_pair
 from specpreflight.api import build_launch
 from specpreflight.cli import main
 from specpreflight.engines.registry import find_engine
-from specpreflight.models.weights import LoaderReport, loader_of
+from specpreflight.models.loader_report import LoaderReport
+from specpreflight.models.weights import loader_of
 
 
 def report_of(draft: Draft, directory: Path, release: str) -> LoaderReport:

@@ -14,7 +14,7 @@ from specpreflight.models.resolved import Resolved
 
 if TYPE_CHECKING:
     from specpreflight.engines.sglang.knowledge import Knowledge
-    from specpreflight.models.weights import LoaderReport
+    from specpreflight.models.loader_report import LoaderReport
 
 
 class SGLang:

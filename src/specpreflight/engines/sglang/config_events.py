@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from textwrap import shorten
 from typing import Any, NamedTuple
 
 from specpreflight.engines.source.values import Raised
@@ -140,6 +139,8 @@ def topic_of(error: Raised) -> tuple[str, str]:
     for kind in _KINDS:
         if kind.matches(error):
             return kind.topic, kind.message
+    from textwrap import shorten
+
     said = shorten(error.message or error.name, _SHOWN, placeholder=" …")
     return "config.rejected", f"the engine stops on the config: {said}"
 

@@ -9,7 +9,7 @@ from typing import Any
 from specpreflight.engines.sglang.facts import UNKNOWN
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class ConfigObject:
     """The object that transformers makes of a `config.json`: what `getattr` would find.
 
@@ -50,7 +50,7 @@ class ConfigObject:
         return self.pointers.get(self.aliases.get(name, name))
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class ModelFacts:
     """A `ModelConfig`, as one release builds it for the target or the draft.
 

@@ -43,7 +43,7 @@ from specpreflight.models.launch import Launch
 from specpreflight.models.resolved import Event, ResolvedValue
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Prediction:
     """What one release does with a launch on one machine."""
 

@@ -23,13 +23,8 @@ from dataclasses import dataclass
 
 from specpreflight.engines.vllm.knowledge import Knowledge
 from specpreflight.engines.vllm.model_config import Model
-from specpreflight.models.weights import (
-    LoaderError,
-    LoaderReport,
-    Tensor,
-    Untouched,
-    weights_of,
-)
+from specpreflight.models.loader_report import LoaderError, LoaderReport, Untouched
+from specpreflight.models.weights import Tensor, weights_of
 
 #: The module that serves these drafts; the registry names it for each architecture.
 CLASS = "Eagle3LlamaForCausalLM"

@@ -32,13 +32,17 @@ sglang#27829; `srt/models/llama_eagle3.py`, `srt/models/kimi_k25_eagle3.py`.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from specpreflight.models.checkpoint import Checkpoint
 from specpreflight.models.finding import Edit, Finding, Origin, Outcome, Remedy, Stage, Value
 from specpreflight.models.launch import Launch
 from specpreflight.models.resolved import Resolved
-from specpreflight.models.weights import LoaderReport, loader_of
+from specpreflight.models.weights import loader_of
 from specpreflight.rules.rule import Rule
+
+if TYPE_CHECKING:
+    from specpreflight.models.loader_report import LoaderReport
 
 
 def check(launch: Launch, resolved: Resolved) -> Iterator[Finding]:

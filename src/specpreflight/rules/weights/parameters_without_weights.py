@@ -33,12 +33,16 @@ SGLang `srt/models/llama_eagle3.py` (`midlayer` and `layers.0` from 0.5.12), `ll
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from specpreflight.models.finding import Finding, Origin, Outcome, Remedy, Stage, Value
 from specpreflight.models.launch import Launch
 from specpreflight.models.resolved import Resolved
-from specpreflight.models.weights import LoaderReport, loader_of
+from specpreflight.models.weights import loader_of
 from specpreflight.rules.rule import Rule
+
+if TYPE_CHECKING:
+    from specpreflight.models.loader_report import LoaderReport
 
 
 def check(launch: Launch, resolved: Resolved) -> Iterator[Finding]:

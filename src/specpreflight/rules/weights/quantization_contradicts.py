@@ -30,14 +30,17 @@ SGLang `srt/layers/quantization/fp8.py`, `awq.py`, `gptq.py`, all releases.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from specpreflight.models.checkpoint import Checkpoint
 from specpreflight.models.finding import Finding, Outcome, Remedy, Stage
 from specpreflight.models.launch import Launch
 from specpreflight.models.resolved import Resolved
-from specpreflight.models.weights import LoaderReport, Tensor, loader_of, tensor_value, weights_of
+from specpreflight.models.weights import Tensor, loader_of, tensor_value, weights_of
 from specpreflight.rules.rule import Rule
+
+if TYPE_CHECKING:
+    from specpreflight.models.loader_report import LoaderReport
 
 _NARROW = ("F8_", "F4", "F6_", "I8", "U8", "I4")
 _PLAIN = ("BF16", "F16", "F32")

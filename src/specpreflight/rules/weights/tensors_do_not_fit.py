@@ -31,14 +31,18 @@ SGLang `srt/model_loader/weight_utils.py:default_weight_loader`, `srt/layers/lin
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from specpreflight.models.checkpoint import Checkpoint
 from specpreflight.models.finding import Finding, Outcome, Remedy, Stage, Value
 from specpreflight.models.launch import Launch
 from specpreflight.models.resolved import Resolved
 from specpreflight.models.tensor_facts import find_contradictions
-from specpreflight.models.weights import LoaderError, loader_of, tensor_value, weights_of
+from specpreflight.models.weights import loader_of, tensor_value, weights_of
 from specpreflight.rules.rule import Rule
+
+if TYPE_CHECKING:
+    from specpreflight.models.loader_report import LoaderError
 
 #: What shape checks raise; other exceptions of a loader are `loader-refuses`.
 _SHAPE_ERRORS = ("AssertionError", "RuntimeError", "IndexError", "ValueError")

@@ -15,7 +15,8 @@ from specpreflight.documents import Document
 from specpreflight.engines.sglang.knowledge import load
 from specpreflight.engines.sglang.loaders import load_report
 from specpreflight.models.checkpoint import Checkpoint
-from specpreflight.models.weights import LoaderReport, WeightTable
+from specpreflight.models.loader_report import LoaderReport
+from specpreflight.models.weights import WeightTable
 
 DRAFT: dict[str, Any] = {
     "architectures": ["LlamaForCausalLMEagle3"],

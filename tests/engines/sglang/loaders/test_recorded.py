@@ -21,7 +21,8 @@ from specpreflight.documents import Document
 from specpreflight.engines.sglang.knowledge import load
 from specpreflight.engines.sglang.loaders import load_report
 from specpreflight.models.checkpoint import Checkpoint
-from specpreflight.models.weights import LoaderReport, Tensor, WeightTable
+from specpreflight.models.loader_report import LoaderReport
+from specpreflight.models.weights import Tensor, WeightTable
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "weights"
 

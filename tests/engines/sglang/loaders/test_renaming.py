@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from specpreflight.engines.sglang.loaders.renaming import find_renaming
-from specpreflight.models.weights import LoaderReport, Tensor, Untouched
+from specpreflight.models.loader_report import LoaderReport, Untouched
+from specpreflight.models.weights import Tensor
 
 WANTED = frozenset({"fc.weight", "midlayer.mlp.weight", "norm.weight"})
 

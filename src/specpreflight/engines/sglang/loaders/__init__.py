@@ -40,13 +40,8 @@ from specpreflight.engines.sglang.loaders.quantization import (
 from specpreflight.engines.sglang.loaders.renaming import find_renaming
 from specpreflight.models.checkpoint import Checkpoint
 from specpreflight.models.launch import Launch
-from specpreflight.models.weights import (
-    LoaderError,
-    LoaderReport,
-    Tensor,
-    WeightTable,
-    weights_of,
-)
+from specpreflight.models.loader_report import LoaderError, LoaderReport
+from specpreflight.models.weights import Tensor, WeightTable, weights_of
 
 #: The restated classes, by the name in SGLang's registry.
 CLASSES: Final[Mapping[str, type[DraftModel]]] = {

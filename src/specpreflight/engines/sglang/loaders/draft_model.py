@@ -16,14 +16,14 @@ from typing import ClassVar, Literal, Protocol
 from specpreflight.engines.sglang.loaders.draft_config import DraftConfig, MissingAttribute
 from specpreflight.engines.sglang.loaders.parameters import Clash, Copied, Parameter, Shape
 from specpreflight.engines.sglang.loaders.quantization import Quantization
-from specpreflight.models.weights import (
+from specpreflight.models.loader_report import (
     LoaderError,
     LoaderReport,
     Resized,
-    Tensor,
     Untouched,
     ZeroFilled,
 )
+from specpreflight.models.weights import Tensor
 
 
 class Release(Protocol):

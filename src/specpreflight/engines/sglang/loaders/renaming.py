@@ -13,7 +13,8 @@ from functools import partial
 from itertools import product
 from typing import Final
 
-from specpreflight.models.weights import LoaderReport, Tensor
+from specpreflight.models.loader_report import LoaderReport
+from specpreflight.models.weights import Tensor
 
 #: Prefixes that wrappers leave: torch.compile, DataParallel and FSDP, trainers of drafts, exporters
 #: that save a draft inside a model.
