@@ -128,3 +128,10 @@ def test_what_a_client_quotes_tells_nothing(asked: str) -> None:
     lines = dense(engine, 2) + [asked.format(text) for text in quoted] * 3
     found = read(lines, 2_000)
     assert (found.cause, found.healthy, len(found.earlier)) == (None, True, 0)
+
+
+def test_a_proxy_that_answers_does_not_hide_a_server_that_dies_at_its_start() -> None:
+    died = traceback_lines(["sglang/srt/server_args.py:__post_init__"], "ValueError: no such flag")
+    lines = ["sglang starts"] + [SERVED.format("200 OK")] * 30
+    found = read([*lines[:5], *died, "", *lines[5:]])
+    assert found.healthy is not True

@@ -55,6 +55,7 @@ class LaunchLog:
     ready_line: int = 0
     ready_time: datetime | None = None
     served: int = 0
+    answers: int = 0
     reached: Counter[str] = field(default_factory=Counter)
     processes: set[str] = field(default_factory=set)
     loads: Counter[str] = field(default_factory=Counter)
@@ -72,6 +73,11 @@ class LaunchLog:
     marks: list[Mark] = field(default_factory=list)
     samples: list[Sample] = field(default_factory=list)
     speeds: list[Speed] = field(default_factory=list)
+
+    @property
+    def began(self) -> bool:
+        """Whether a line of its start was read, so that it is up only when one says so."""
+        return self.step is not None or bool(self.arguments)
 
     @property
     def serves(self) -> bool:

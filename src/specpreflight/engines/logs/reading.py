@@ -47,8 +47,9 @@ _COMMAND: Final = re.compile(
 _EXPORT: Final = re.compile(r"^\++ (?:export )?((?:NCCL|SGLANG|SGL|VLLM)_\w+)=(\S*)")
 _SECRET: Final = re.compile(r"KEY|TOKEN|SECRET|PASSWORD")
 _SERVER_ARGS: Final = re.compile(r"\bserver_args=(?:ServerArgs)?([({])")
-#: A client's request that was answered: in a log whose beginning is lost, the first sign of life.
-_FIRST_ANSWER: Final = re.compile(rb'"POST /v1/\S+ HTTP/[\d.]+\\?" 200')
+#: A client's request that was answered: where a log's beginning is lost, so many of them tell.
+_MANY_ANSWERS: Final = 20
+_ANSWERED: Final = re.compile(rb'"POST /v1/\S+ HTTP/[\d.]+\\?" 200')
 _START_HOOKS: Final = ("Max running requests is reset", "Overlap scheduler is disabled because")
 
 
@@ -193,8 +194,8 @@ class LogReading:
         launch = self.launches[-1]
         if is_of_request(raw):
             return
-        if not launch.serves and b"200 OK" in raw and _FIRST_ANSWER.search(raw):
-            launch.step, launch.ready = "READY", True
+        if not launch.began and b"200 OK" in raw and _ANSWERED.search(raw):
+            self._note_answer(launch)
         if any(words in raw for words in PERIODIC):
             self._sample(launch, raw)
             self._note_serving(launch, raw)
@@ -207,6 +208,15 @@ class LogReading:
             return
         for line in read_line(raw, self._number, self._unwrap, self._year):
             self._read_line(line)
+
+    def _note_answer(self, launch: LaunchLog) -> None:
+        """Take a log whose beginning is lost for a server's once it answered often enough.
+
+        A proxy's answers may stand beside a server that dies: its traceback is no request's.
+        """
+        launch.answers += 1
+        if launch.answers % _MANY_ANSWERS == 0 and launch.tracebacks.are_of_requests:
+            launch.step, launch.ready = "READY", True
 
     def _note_serving(self, launch: LaunchLog, raw: bytes) -> None:
         engine = "sglang" if b"gen throughput" in raw or b"accept len: " in raw else "vllm"

@@ -14,6 +14,7 @@ from typing import Final
 from specpreflight.engines.logs.lines import Line
 
 _FRAME: Final = re.compile(r'\s*File "([^"]+)", line \d+, in (.+)')
+_OF_REQUEST: Final = re.compile(r"starlette/|fastapi/|entrypoints/openai/\S*serving")
 _PACKAGES: Final = re.compile(r".*(?:site-packages|dist-packages)/")
 #: How a traceback begins; in the middle of a line somebody quotes one.
 _HEADER: Final = "Traceback (most recent call last):"
@@ -86,6 +87,11 @@ class TraceReader:
         return self._between < _MOST_BETWEEN and any(
             trace.open or trace.after < _MOST_AFTER for trace in self._current.values()
         )
+
+    @property
+    def are_of_requests(self) -> bool:
+        """Whether all that were read were raised while a request was handled."""
+        return all(not trace.frames or _OF_REQUEST.search(trace.chain) for trace in self.traces)
 
     @property
     def is_chained(self) -> bool:
