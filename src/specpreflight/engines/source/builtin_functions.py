@@ -35,6 +35,8 @@ def _getattr(evaluator: Evaluator, args: list[Any], kwargs: dict[str, Any]) -> A
     subject, name, *default = args
     if isinstance(name, Opaque):
         return Opaque("getattr()")
+    if default and evaluator.lacks(subject, name):
+        return default[0]
     try:
         found = evaluator.get_attribute(subject, name)
     except Raised as error:

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from specpreflight.engines.source import builtin_functions  # noqa: F401 - fills BUILTINS
-from specpreflight.engines.source.expressions import code_of
+from specpreflight.engines.source.codes import code_of
 from specpreflight.engines.source.functions import function_code
 from specpreflight.engines.source.modules import Module, Sources, origin_of
 from specpreflight.engines.source.natives import BUILTINS, call_python

@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from specpreflight.engines.source.codes import COMPILERS, code_of, is_fixed
+from specpreflight.engines.source.comparisons import compile_comparison
 from specpreflight.engines.source.natives import (
     CONTAINERS,
     call_container,
     call_python,
     is_plain,
 )
-from specpreflight.engines.source.operations import COMPARE, is_generic, truth
+from specpreflight.engines.source.operations import is_generic, truth
 from specpreflight.engines.source.values import (
     Code,
     External,
@@ -34,31 +36,6 @@ if TYPE_CHECKING:
 
 #: Binds a target to a value.
 Assigner: TypeAlias = Callable[["Evaluator", Frame, Any], None]
-
-#: Values that Python compares by itself, with nothing unknown in them.
-_SIMPLE: Final[frozenset[type]] = frozenset({int, str, bool, float, type(None)})
-_NUMBERS: Final[frozenset[type]] = frozenset({int, float})
-
-#: Containers that look for an item by its hash, whatever else they hold.
-_HASHED: Final[frozenset[type]] = frozenset({dict, set, frozenset})
-
-_SEQUENCES: Final[frozenset[type]] = frozenset({list, tuple})
-
-_IDENTITY: Final = (ast.Is, ast.IsNot)
-_ORDER: Final = (ast.Lt, ast.LtE, ast.Gt, ast.GtE)
-_MEMBERSHIP: Final = (ast.In, ast.NotIn)
-
-
-@cache
-def code_of(node: ast.expr) -> Code:
-    """Return what computes an expression."""
-    compile_node = _EXPRESSIONS.get(type(node))
-    return _unknown(node) if compile_node is None else compile_node(node)
-
-
-def _unknown(node: ast.expr) -> Code:
-    value = Opaque(ast.unparse(node))
-    return lambda evaluator, frame: value
 
 
 def _constant(node: ast.Constant) -> Code:
@@ -78,7 +55,16 @@ def _name(node: ast.Name) -> Code:
 
 def _attribute(node: ast.Attribute) -> Code:
     subject, name = code_of(node.value), node.attr
-    return lambda evaluator, frame: evaluator.get_attribute(subject(evaluator, frame), name)
+    if not isinstance(node.value, ast.Name):
+        return lambda evaluator, frame: evaluator.get_attribute(subject(evaluator, frame), name)
+    variable = node.value.id
+
+    def get(evaluator: Evaluator, frame: Frame) -> Any:
+        names = frame.names
+        owner = names[variable] if variable in names else evaluator.load(variable, frame)
+        return evaluator.get_attribute(owner, name)
+
+    return get
 
 
 def _conditional(node: ast.IfExp) -> Code:
@@ -109,10 +95,9 @@ def _boolean(node: ast.BoolOp) -> Code:
         value: Any = None
         for part in parts:
             value = part(evaluator, frame)
-            decided = truth(value)
-            if decided is None:
+            if type(value) is Opaque:
                 unknown = value if unknown is None else unknown
-            elif decided is stop:
+            elif bool(value) is stop:
                 return value
         return value if unknown is None else unknown
 
@@ -132,88 +117,6 @@ def _unary(node: ast.UnaryOp) -> Code:
         return value if type(value) is Opaque else call_python(operation, [value], {})
 
     return negate if isinstance(node.op, ast.Not) else compute
-
-
-def _compare(node: ast.Compare) -> Code:
-    if len(node.ops) == 1:
-        return _compare_two(type(node.ops[0]), code_of(node.left), node.comparators[0])
-    left = code_of(node.left)
-    others = [
-        (type(operation), code_of(comparator))
-        for operation, comparator in zip(node.ops, node.comparators, strict=True)
-    ]
-
-    def compare(evaluator: Evaluator, frame: Frame) -> Any:
-        before, result = left(evaluator, frame), True
-        for operation, other in others:
-            value = other(evaluator, frame)
-            result = evaluator.compare(operation, before, value)
-            if isinstance(result, Opaque) or not result:
-                return result
-            before = value
-        return result
-
-    return compare
-
-
-def _compare_two(operation: type[ast.cmpop], left: Code, comparator: ast.expr) -> Code:
-    if operation in _ORDER:
-        return _compare_simple(operation, left, code_of(comparator), _NUMBERS)
-    if operation in _MEMBERSHIP:
-        return _find(operation, left, comparator)
-    if operation in _IDENTITY and isinstance(comparator, ast.Constant):
-        return _is(operation, left, comparator.value)
-    return _compare_simple(operation, left, code_of(comparator), _SIMPLE)
-
-
-def _compare_simple(
-    operation: type[ast.cmpop], left: Code, right: Code, simple: frozenset[type]
-) -> Code:
-    function = COMPARE[operation]
-
-    def compare(evaluator: Evaluator, frame: Frame) -> Any:
-        one, other = left(evaluator, frame), right(evaluator, frame)
-        if type(one) in simple and type(other) in simple:
-            return function(one, other)
-        return evaluator.compare(operation, one, other)
-
-    return compare
-
-
-def _is(operation: type[ast.cmpop], left: Code, fixed: Any) -> Code:
-    function = COMPARE[operation]
-
-    def compare(evaluator: Evaluator, frame: Frame) -> Any:
-        one = left(evaluator, frame)
-        if type(one) is Opaque:
-            return evaluator.compare(operation, one, fixed)
-        return function(one, fixed)
-
-    return compare
-
-
-def _find(operation: type[ast.cmpop], left: Code, comparator: ast.expr) -> Code:
-    right, is_in = code_of(comparator), operation is ast.In
-    is_known = _is_fixed(comparator)
-
-    def find(evaluator: Evaluator, frame: Frame) -> Any:
-        one, items = left(evaluator, frame), right(evaluator, frame)
-        if type(one) in _SIMPLE:
-            kind = type(items)
-            if kind in _HASHED:
-                return (one in items) is is_in
-            if kind in _SEQUENCES and (is_known or Opaque not in map(type, items)):
-                return (one in items) is is_in
-        return evaluator.compare(operation, one, items)
-
-    return find
-
-
-def _is_fixed(node: ast.expr) -> bool:
-    """Return whether a list, tuple or set is written in constants."""
-    return isinstance(node, (ast.List, ast.Tuple, ast.Set)) and all(
-        type(item) is ast.Constant for item in node.elts
-    )
 
 
 def _subscript(node: ast.Subscript) -> Code:
@@ -361,7 +264,7 @@ def _list_of(codes: tuple[Code, ...]) -> Code:
 
 
 def _tuple(node: ast.Tuple) -> Code:
-    if _is_fixed(node):
+    if is_fixed(node):
         return _constant(ast.Constant(ast.literal_eval(node)))
     items = _items(node.elts)
     return lambda evaluator, frame: tuple(items(evaluator, frame))
@@ -506,27 +409,29 @@ def _named(node: ast.NamedExpr) -> Code:
     return assign
 
 
-_EXPRESSIONS: Final[Mapping[type[ast.expr], Callable[[Any], Code]]] = {
-    ast.Constant: _constant,
-    ast.Name: _name,
-    ast.Attribute: _attribute,
-    ast.Call: _call,
-    ast.Subscript: _subscript,
-    ast.BoolOp: _boolean,
-    ast.Compare: _compare,
-    ast.IfExp: _conditional,
-    ast.BinOp: _binary,
-    ast.UnaryOp: _unary,
-    ast.JoinedStr: _joined,
-    ast.Dict: _dict,
-    ast.List: lambda node: _items(node.elts),
-    ast.Tuple: _tuple,
-    ast.Set: _set,
-    ast.ListComp: _comprehension,
-    ast.GeneratorExp: _comprehension,
-    ast.SetComp: _set_comprehension,
-    ast.DictComp: _dict_comprehension,
-    ast.NamedExpr: _named,
-    ast.Lambda: _lambda,
-    ast.Slice: _slice,
-}
+COMPILERS.update(
+    {
+        ast.Constant: _constant,
+        ast.Name: _name,
+        ast.Attribute: _attribute,
+        ast.Call: _call,
+        ast.Subscript: _subscript,
+        ast.BoolOp: _boolean,
+        ast.Compare: compile_comparison,
+        ast.IfExp: _conditional,
+        ast.BinOp: _binary,
+        ast.UnaryOp: _unary,
+        ast.JoinedStr: _joined,
+        ast.Dict: _dict,
+        ast.List: lambda node: _items(node.elts),
+        ast.Tuple: _tuple,
+        ast.Set: _set,
+        ast.ListComp: _comprehension,
+        ast.GeneratorExp: _comprehension,
+        ast.SetComp: _set_comprehension,
+        ast.DictComp: _dict_comprehension,
+        ast.NamedExpr: _named,
+        ast.Lambda: _lambda,
+        ast.Slice: _slice,
+    }
+)

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from specpreflight.engines.source.expressions import code_of
+from specpreflight.engines.source.codes import code_of
 from specpreflight.engines.source.statements import Returned, block
 from specpreflight.engines.source.values import Code, Frame, Function, raised
 

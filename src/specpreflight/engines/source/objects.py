@@ -309,8 +309,23 @@ class Objects(Parts):
         alias = cls.aliases.get(name, name)
         return alias if isinstance(alias, str) else name
 
+    def lacks(self, subject: Any, name: str) -> bool:
+        """Return whether an object can be told to lack an attribute without asking for it."""
+        if type(subject) is not Instance or name.startswith("__"):
+            return False
+        cls, slot = subject.cls, self.slot_of(subject.cls, name)
+        return (
+            slot.found is ABSENT
+            and slot.name not in subject.attributes
+            and (slot.reader is None or not self.reads_itself(subject, slot.reader))
+            and self.inherited(cls, "__getattr__") is ABSENT
+            and not cls.inherits_unknown
+        )
+
     def has_attribute(self, subject: Any, name: str) -> bool | Opaque:
         """Return `hasattr(subject, name)`."""
+        if self.lacks(subject, name):
+            return False
         try:
             found = self.get_attribute(subject, name)
         except Raised as error:

@@ -13,7 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
-from specpreflight.engines.source.expressions import Assigner, assigner_of, code_of
+from specpreflight.engines.source.codes import code_of
+from specpreflight.engines.source.expressions import Assigner, assigner_of
 from specpreflight.engines.source.modules import origin_of
 from specpreflight.engines.source.natives import call_python
 from specpreflight.engines.source.operations import truth

@@ -94,6 +94,10 @@ class VllmSource(Evaluator):
             return lambda: _to_dict(self, subject)
         return super().get_attribute(subject, name)
 
+    def lacks(self, subject: Any, name: str) -> bool:
+        """Return whether an object lacks an attribute, other than the one that is made up here."""
+        return name != "to_dict" and super().lacks(subject, name)
+
     def opaque_attribute(self, subject: Opaque, name: str) -> Any:
         """Return an attribute of transformers, which is not at hand as a whole."""
         if subject.name == "transformers":
