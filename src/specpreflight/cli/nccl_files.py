@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from specpreflight.models.launch import Variable
-from specpreflight.models.nccl import Release
-from specpreflight.sources.nccl_conf import SYSTEM_FILE, conf_files, read_nccl_conf
+from specpreflight.sources.nccl_places import find_passwd_home, has_conf_file
+
+if TYPE_CHECKING:
+    from specpreflight.models.nccl import Release
 
 
 def add_nccl_files(
@@ -20,9 +22,7 @@ def add_nccl_files(
         InputError: a file is there and cannot be read.
         UsageError: `wanted` is no release.
     """
-    passwd_home = find_passwd_home()
-    places = [home / ".nccl.conf" for home in (passwd_home, Path.home()) if home is not None]
-    if "NCCL_CONF_FILE" not in environment and not any(map(os.path.exists, [*places, SYSTEM_FILE])):
+    if not has_conf_file(environment):
         return dict(environment)
     from specpreflight.engines.nccl.versions import determine_release
     from specpreflight.sources.installed_nccl import find_installed_nccl
@@ -33,6 +33,8 @@ def add_nccl_files(
 
 def read_files(environment: Mapping[str, Variable], release: Release) -> dict[str, Variable]:
     """Return what NCCL's files add to an environment."""
+    from specpreflight.sources.nccl_conf import read_nccl_conf
+
     texts = {name: known.value or "" for name, known in environment.items()}
     return read_nccl_conf(texts, release, find_passwd_home())
 
@@ -41,6 +43,8 @@ def explain_named_file(
     environment: Mapping[str, Variable], added: Mapping[str, Variable], release: Release
 ) -> Iterator[str]:
     """Yield a note where the file that NCCL_CONF_FILE names adds nothing, which NCCL never says."""
+    from specpreflight.sources.nccl_conf import conf_files
+
     named = environment.get("NCCL_CONF_FILE")
     path = Path(named.value or "") if named is not None else None
     files = conf_files({"NCCL_CONF_FILE": str(path)}, release, None)
@@ -48,13 +52,3 @@ def explain_named_file(
         return
     why = "sets nothing new" if path.exists() else "is not here"
     yield f"NCCL_CONF_FILE: {path} {why}, and ~/.nccl.conf is not read instead"
-
-
-def find_passwd_home() -> Path | None:
-    """Return the home of the password database, which NCCL up to 2.29 uses."""
-    try:
-        import pwd
-
-        return Path(pwd.getpwuid(os.getuid()).pw_dir)
-    except (ImportError, KeyError):
-        return None

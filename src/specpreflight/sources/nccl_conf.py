@@ -15,9 +15,9 @@ from specpreflight.models.finding import Origin
 from specpreflight.models.launch import Variable
 from specpreflight.models.nccl import Release
 from specpreflight.sources.assignment import Assignment
+from specpreflight.sources.nccl_places import SYSTEM_FILE
 from specpreflight.sources.text_file import read_bytes
 
-SYSTEM_FILE: Final = Path("/etc/nccl.conf")
 _CONF_FILE_VARIABLE: Final = Release(2, 23, 4)
 _COMMENTS: Final = Release(2, 26, 2)
 #: From here on HOME says where the home is, a CR before the line end goes, and lines are read in
