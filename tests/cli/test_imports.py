@@ -17,9 +17,13 @@ FORBIDDEN = (
     "ruamel", "torch", "transformers", "sglang", "pydantic", "rich", "fsspec",
 )  # fmt: skip
 
-#: Readers of what this launch has none of: env files, weights, sizes with a suffix.
+#: Readers of what this launch has none of: env files, weights, NCCL's variables and files, a
+#: command, an engine's tree, sizes with a suffix.
 UNUSED = (
-    "decimal", "specpreflight.sources.env_file", "specpreflight.sources.safetensors_headers",
+    "decimal", "specpreflight.engines.sglang.loaders", "specpreflight.models.command",
+    "specpreflight.models.loader_report", "specpreflight.models.nccl",
+    "specpreflight.sources.env_file", "specpreflight.sources.launch_command",
+    "specpreflight.sources.nccl_conf", "specpreflight.sources.safetensors_headers",
 )  # fmt: skip
 
 
@@ -44,6 +48,19 @@ def imported(*words: str) -> set[str]:
 def test_local_check(options: tuple[str, ...]) -> None:
     modules = imported("check", str(EXAMPLE / "target"), str(EXAMPLE / "draft"), *options)
     assert not modules & {*FORBIDDEN, *UNUSED}
+
+
+@pytest.mark.parametrize("engine", ["sglang@0.5.11", "vllm@0.11.0"])
+@pytest.mark.parametrize("form", ["json", "text"])
+def test_a_check_that_only_tells_loads_no_openssl(form: str, engine: str) -> None:
+    paths = (str(EXAMPLE / "target"), str(EXAMPLE / "draft"))
+    modules = imported("check", *paths, "--engine", engine, "--format", form)
+    assert not modules & {"hashlib", "random", "tempfile", "subprocess", "ssl"}
+
+
+def test_vllm_compares_no_versions_with_a_library() -> None:
+    paths = (str(EXAMPLE / "target"), str(EXAMPLE / "draft"))
+    assert "packaging" not in imported("check", *paths, "--engine", "vllm@0.11.0")
 
 
 def test_without_a_configuration_none_of_it_is_loaded() -> None:
