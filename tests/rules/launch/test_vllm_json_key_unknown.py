@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from vllm_launches import findings, outcomes
 
+from specpreflight.models.finding import Stage
+
 RULE = "vllm-json-key-unknown"
 REFUSED, DROPPED, TAKEN = ["refuses"], ["degrades"], list[str]()
 KV = '{"kv_connector": "NixlConnector", "kv_role": "kv_both", %s}'
@@ -43,11 +45,9 @@ RECORDED = {
         ("--compilation-config", '{"cudagraph_capture_sizes": [1, 2]}', TAKEN),
         ("--compilation-config", '{"local_cache_dir": "/x"}', REFUSED),
         ("--structured-outputs-config", '{"backends": "auto"}', REFUSED),
-        ("--override-generation-config", '{"temperatur": 0.1}', TAKEN),
         ("--hf-overrides", '{"unknown_key": 1}', TAKEN),
         ("--limit-mm-per-prompt", '{"imag": 1}', TAKEN),
         ("--mm-processor-kwargs", '{"z": 1}', TAKEN),
-        ("--model-loader-extra-config", '{"z": 1}', TAKEN),
         ("--additional-config", '{"z": 1}', TAKEN),
     ],
 }
@@ -84,3 +84,42 @@ def test_the_place_inside_an_object(tmp_path: Path) -> None:
 
 def test_a_number_is_no_object(tmp_path: Path) -> None:
     assert outcomes(tmp_path, RULE, "0.10.2", "--compilation-config", "3") == []
+
+
+@pytest.mark.parametrize(
+    ("release", "key", "expected"),
+    [
+        ("0.10.0", "temperature", TAKEN),
+        ("0.10.0", "max_tokens", DROPPED),
+        ("0.10.0", "do_sample", DROPPED),
+        ("0.30.0", "presence_penalty", DROPPED),
+        ("0.31.0", "presence_penalty", TAKEN),
+    ],
+)
+def test_sampling_parameters_that_nothing_reads(
+    tmp_path: Path, release: str, key: str, expected: list[str]
+) -> None:
+    words = ("--override-generation-config", f'{{"{key}": 1}}')
+    assert outcomes(tmp_path, RULE, release, *words) == expected
+
+
+@pytest.mark.parametrize(
+    ("release", "words", "key", "said"),
+    [
+        ("0.10.1", (), "num_threads", "Model loader extra config is not supported"),
+        ("0.10.2", (), "num_threads", None),
+        ("0.10.2", (), "threads", "Unexpected extra config keys for load format auto"),
+        ("0.20.2", (), "enable_weights_track", "Unexpected extra config keys"),
+        ("0.21.0", (), "enable_weights_track", None),
+        ("0.21.0", ("--load-format", "safetensors"), "threads", "load format safetensors"),
+        ("0.21.0", ("--load-format", "runai_streamer"), "threads", None),
+    ],
+)
+def test_keys_that_stop_the_loader(
+    tmp_path: Path, release: str, words: tuple[str, ...], key: str, said: str | None
+) -> None:
+    given = ("--model-loader-extra-config", f'{{"{key}": 1}}', *words)
+    found = findings(tmp_path, RULE, release, *given)
+    assert [finding.outcome.value for finding in found] == ["crashes"] * (said is not None)
+    assert all(str(said) in str(finding.engine_message) for finding in found)
+    assert all(finding.stage is Stage.WEIGHTS for finding in found)

@@ -15,6 +15,7 @@ from specpreflight.engines.vllm.argument_bounds import (
 )
 from specpreflight.engines.vllm.arguments import parse
 from specpreflight.engines.vllm.eagle3_loader import loader_for
+from specpreflight.engines.vllm.free_keys import check_generation_keys, check_loader_keys
 from specpreflight.engines.vllm.hf_reading import ConfigReading
 from specpreflight.engines.vllm.json_keys import check_json_keys
 from specpreflight.engines.vllm.knowledge import Knowledge
@@ -47,12 +48,14 @@ def predict(launch: Launch, knowledge: Knowledge) -> Resolved:
     options = read_options(parsed.values, launch)
     if not options.in_process:
         check_json_keys(record, knowledge, parsed)
+    check_generation_keys(record, knowledge, parsed)
     _check_overrides(record, parsed)
     reading = _reading(knowledge, launch, options)
     target = _build_target(record, knowledge, launch, options, reading)
     found = None
     if target is not None:
         found = _build_rest(record, knowledge, launch, options, parsed.values, reading, target)
+    check_loader_keys(record, knowledge, parsed)
     loader = None
     if target is not None and found is not None and found.draft is not None and found.has_draft:
         loader = loader_for(knowledge, found.draft, target)
