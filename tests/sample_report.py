@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from specpreflight.models.beside import Beside
 from specpreflight.models.change import Change, Consequence, Since
 from specpreflight.models.finding import (
     MISSING,
@@ -101,18 +102,23 @@ SAMPLE = Report(
     },
 )
 
-IDLE = (
-    Idle(
-        "expired",
-        "conf/specpreflight.toml:7",
-        "a-rule",
-        "the ignore of `a-rule` ended on 2026-01-31",
+BESIDE = Beside(
+    failed=["x for t: WorkerError: the process that checked it was ended"],
+    unreadable=[("closed", "permission denied")],
+    unpaired=[("alone", "no target here")],
+    idle=(
+        Idle(
+            "expired",
+            "conf/specpreflight.toml:7",
+            "a-rule",
+            "the ignore of `a-rule` ended on 2026-01-31",
+        ),
+        Idle(
+            "unasked",
+            "--ignore b-rule",
+            "b-rule",
+            "the ignore of `b-rule` is for no launch that was found",
+        ),
+        Idle("gone", "known.json", "draft-context-shorter", "`draft-context-shorter` of e is gone"),
     ),
-    Idle(
-        "unasked",
-        "--ignore b-rule",
-        "b-rule",
-        "the ignore of `b-rule` is for no launch that was found",
-    ),
-    Idle("gone", "known.json", "draft-context-shorter", "`draft-context-shorter` of e is gone"),
 )

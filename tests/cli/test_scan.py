@@ -54,9 +54,10 @@ def test_the_newest_of_a_series(run: Callable[..., Any], tree: Path) -> None:
 
 
 def test_a_draft_without_target_is_listed(run: Callable[..., Any], tree: Path) -> None:
-    ran = run("scan", "run/epoch_1", "--no-env")
+    ran = run("scan", "run/epoch_1", "--no-env", "--output", "html=report.html")
     assert ran.code == 0
     assert "1 draft without a target:\n  run/epoch_1: " in ran.stdout
+    assert "drafts without a target: 1</summary>" in (tree / "report.html").read_text()
 
 
 def test_drafts_that_differ_beside_the_config_are_two(run: Callable[..., Any], tree: Path) -> None:
@@ -238,9 +239,12 @@ def test_an_unreadable_directory_hides_nothing(
         return scandir(path)
 
     monkeypatch.setattr(os, "scandir", refuse)
-    ran = run("scan", "run", "--target", "target", "--no-env", "--format", "json")
+    outputs = ("--output", "junit=report.xml", "--output", "markdown=report.md")
+    ran = run("scan", "run", "--target", "target", "--no-env", "--format", "json", *outputs)
     assert ran.code == 4
     assert ran.data["unreadable"] == [{"path": "run/closed", "reason": "permission denied"}]
+    assert "run/closed: permission denied</error>" in (tree / "report.xml").read_text()
+    assert "- run/closed: permission denied\n" in (tree / "report.md").read_text()
     assert "specpreflight: run/closed: permission denied" in ran.stderr
     assert len(ran.data["reports"]) == 2
 

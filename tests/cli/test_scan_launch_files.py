@@ -118,6 +118,7 @@ def test_a_defect_in_one_leaves_the_others(
     ran = run("scan", ".", "--no-env", "--format", "json")
     assert ran.code == 3
     assert "internal error: ./serve/all.sh: RuntimeError: a defect" in ran.stderr
+    assert ran.data["failed"] == ["./serve/all.sh: RuntimeError: a defect"]
     files = [one["inputs"]["launch_file"] for one in ran.data["reports"]]
     assert files == ["./serve/all.sh", "./serve/compose.yaml", None]
     reports: list[Report] = []

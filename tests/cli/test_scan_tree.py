@@ -86,6 +86,8 @@ def test_a_scan_of_which_a_worker_is_killed(
     assert (tmp_path / "died").exists()
     assert ran.stdout.splitlines() == [line for line in lines if f'"draft": "{deadly}"' not in line]
     assert len(ran.stdout.splitlines()) == len(lines) - 1
+    text = run(*words[:-2], "--jobs", "2")
+    assert ", 1 not checked" in text.stdout.splitlines()[-1]
     assert ran.code == 3
     target = tmp_path / "tree" / str(answer[-5].target)
     assert [line for line in ran.stderr.splitlines() if "internal error" in line] == [

@@ -9,10 +9,11 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from sample_report import IDLE, SAMPLE
+from sample_report import BESIDE, SAMPLE
 
 from specpreflight.cli.launch_options import FORMATS
 from specpreflight.cli.rendering import MACHINE_FORMATS, render
+from specpreflight.models.beside import Beside
 from specpreflight.reports.github import render_github
 from specpreflight.reports.gitlab import render_gitlab
 from specpreflight.reports.junit import render_junit
@@ -75,7 +76,7 @@ def test_sarif_passes_the_public_validator(tmp_path: Path) -> None:
     if npx is None:
         pytest.skip("needs npx, to run @microsoft/sarif-multitool")
     file = tmp_path / "report.sarif"
-    file.write_text(render_sarif([SAMPLE], PAGES, IDLE))
+    file.write_text(render_sarif([SAMPLE], PAGES, BESIDE))
     command = [npx, "--yes", "@microsoft/sarif-multitool@5.7.0", "validate", file.name]
     run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     if "error" in run.stderr and "npm" in run.stderr:
@@ -85,41 +86,64 @@ def test_sarif_passes_the_public_validator(tmp_path: Path) -> None:
     assert ": warning " not in run.stdout
 
 
-def test_what_is_ignored_in_vain_is_a_notification_of_the_configuration() -> None:
-    [run] = json.loads(render_sarif([SAMPLE], PAGES, IDLE))["runs"]
+def test_sarif_says_what_stands_beside_in_notifications() -> None:
+    [run] = json.loads(render_sarif([SAMPLE], PAGES, BESIDE))["runs"]
     [invocation] = run["invocations"]
-    first, *others = invocation["toolConfigurationNotifications"]
+    assert invocation["executionSuccessful"] is False
+    about_files = invocation["toolExecutionNotifications"]
+    assert [one["level"] for one in about_files] == ["error", "error", "note"]
+    assert about_files[1]["message"] == {
+        "text": "what could not be read: closed: permission denied."
+    }
+    first, second, third = invocation["toolConfigurationNotifications"]
     assert first["message"]["text"].endswith(":7: the ignore of `a-rule` ended on 2026-01-31.")
     place = first["locations"][0]["physicalLocation"]
     assert place["artifactLocation"]["uri"] == "conf/specpreflight.toml"
     assert place["region"]["startLine"] == 7
-    assert not any("locations" in other for other in others)
+    assert "locations" not in second
+    assert "region" not in third["locations"][0]["physicalLocation"]
+    only_idle = json.loads(render_sarif([SAMPLE], PAGES, Beside(idle=BESIDE.idle)))["runs"][0]
+    assert only_idle["invocations"][0]["executionSuccessful"] is True
     assert "invocations" not in json.loads(render_sarif([SAMPLE], PAGES))["runs"][0]
 
 
 @pytest.mark.parametrize("form", ["json", "sarif", "junit", "markdown", "html"])
 def test_what_is_ignored_in_vain_is_said_and_fails_nothing(form: str) -> None:
-    without, with_it = render(form, [SAMPLE, SAMPLE]), render(form, [SAMPLE, SAMPLE], IDLE)
+    idle = Beside(idle=BESIDE.idle)
+    without, with_it = render(form, [SAMPLE, SAMPLE]), render(form, [SAMPLE, SAMPLE], idle)
     assert with_it.count("b-rule") >= 1
     assert "b-rule" not in without
-    for word in ("<failure", '"level": "error"', "❌"):
+    for word in ("<failure", "<error", '"level": "error"', "❌"):
         assert without.count(word) == with_it.count(word)
 
 
-def test_annotations_are_seen_from_the_repository_there_too(
+def test_what_could_not_be_checked_fails_and_a_draft_alone_does_not() -> None:
+    root = ElementTree.fromstring(render_junit([], BESIDE))
+    suites = {suite.get("name"): suite for suite in root}
+    assert [(one.get("errors"), one.get("skipped")) for one in suites.values()] == [
+        ("1", "0"), ("1", "0"), ("0", "1"), ("0", "0"),
+    ]  # fmt: skip
+    error = suites["what could not be read"].find("testcase/error")
+    assert error is not None
+    assert error.text == "closed: permission denied"
+
+
+def test_what_stands_beside_is_seen_from_the_repository_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "closed").mkdir(parents=True)
     (tmp_path / "sub" / "specpreflight.toml").touch()
     monkeypatch.chdir(tmp_path / "sub")
     monkeypatch.setenv("GITHUB_WORKSPACE", str(tmp_path))
-    idle = [IDLE[0]._replace(by="specpreflight.toml:7"), *IDLE[1:]]
-    [run] = json.loads(render("sarif", [SAMPLE], idle))["runs"]
+    idle = [BESIDE.idle[0]._replace(by="specpreflight.toml:7"), *BESIDE.idle[1:]]
+    beside = BESIDE._replace(idle=idle)
+    [run] = json.loads(render("sarif", [SAMPLE], beside))["runs"]
     texts = [
-        one["message"]["text"].partition(": ")[0]
+        one["message"]["text"].split(": ")[1]
         for one in run["invocations"][0]["toolConfigurationNotifications"]
     ]
     assert texts == ["sub/specpreflight.toml:7", "--ignore b-rule", "known.json"]
+    assert "file=sub/closed::permission denied" in render("github", [SAMPLE], beside)
 
 
 def test_junit_counts() -> None:

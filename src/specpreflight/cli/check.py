@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from specpreflight.cli import report_error
-from specpreflight.cli.configured import configured, find_idle, report_idle
+from specpreflight.cli.configured import beside_of, configured, report_idle
 from specpreflight.cli.hosts import load_on_hosts, urls_of
 from specpreflight.cli.launch_options import FAIL_ON, launch_options, report_options
 from specpreflight.cli.remote import reach_hosts
@@ -208,17 +208,17 @@ def _problems(launch: Launch) -> list[Problem]:
 
 def write_reports(reports: Sequence[Report], options: Options, *, to_stderr: bool = False) -> None:
     """Write one report, or several as one JSON document or one after the other."""
-    idle = find_idle(reports, options.policy)
+    beside = beside_of(reports, options.policy)
     if options.form == "text":
         text = "\n".join(_as_text(report, options) for report in reports)
     else:
         from specpreflight.cli.rendering import render
 
-        text = render(options.form, reports, idle)
+        text = render(options.form, reports, beside)
     for output in options.outputs:
         from specpreflight.cli.rendering import write_output
 
-        write_output(output, reports, idle)
+        write_output(output, reports, beside)
     click.echo(text, nl=False, color=True, err=to_stderr)
 
 

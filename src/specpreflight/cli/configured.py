@@ -15,6 +15,7 @@ from specpreflight.errors import UsageError
 
 if TYPE_CHECKING:
     from specpreflight.models.baseline import Baseline
+    from specpreflight.models.beside import Beside
     from specpreflight.models.idle import Idle
     from specpreflight.models.launch import EngineVersion
     from specpreflight.models.policy import Policy
@@ -172,28 +173,29 @@ def _read_baseline(wanted: Wanted, configuration: Configuration) -> Baseline | N
     return read_baseline(given)
 
 
-def find_idle(reports: Iterable[Report], policy: Policy | None) -> list[Idle]:
-    """Return which ignores and which entries of the baseline have nothing to do any more."""
+def beside_of(reports: Iterable[Report], policy: Policy | None) -> Beside | None:
+    """Return what there is to say beside reports: what of the policy has nothing to do any more."""
     if policy is None:
-        return []
+        return None
+    from specpreflight.models.beside import Beside
     from specpreflight.models.idle import IdleWatch
 
     watch = IdleWatch(policy)
     for report in reports:
         watch.see(report)
-    return list(watch.idle())
+    return Beside(idle=list(watch.idle()))
 
 
 def report_idle(reports: Iterable[Report], policy: Policy | None) -> None:
     """Say it on stderr."""
-    idle = find_idle(reports, policy)
-    if idle:
-        echo_idle(idle)
+    beside = beside_of(reports, policy)
+    if beside is not None:
+        echo_idle(beside.idle)
 
 
 def echo_idle(idle: Sequence[Idle]) -> None:
     """Say on stderr what has nothing to do any more."""
-    from specpreflight.reports.idle import tell_idle
+    from specpreflight.reports.beside import tell_idle
 
     for line in tell_idle(idle):
         click.echo(f"specpreflight: {line}", err=True)

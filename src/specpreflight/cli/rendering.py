@@ -12,7 +12,7 @@ from specpreflight.errors import InputError, UsageError
 from specpreflight.models.report import Report
 
 if TYPE_CHECKING:
-    from specpreflight.models.idle import Idle
+    from specpreflight.models.beside import Beside
 
 #: Format → its function in `specpreflight.reports`, which takes all reports of one call.
 MACHINE_FORMATS = {
@@ -29,32 +29,32 @@ MACHINE_FORMATS = {
 #: Formats whose functions take the pages of the rules too.
 _WITH_PAGES = ("sarif", "html")
 
-#: Formats whose functions take what is ignored or known in vain, last.
-_WITH_IDLE = ("json", "sarif", "junit", "markdown", "html")
+#: Formats whose functions take what stands beside the reports, last.
+_WITH_BESIDE = ("json", "sarif", "junit", "github", "markdown", "html")
 
 #: Formats that are shown on the lines of a repository's files.
 _IN_REPOSITORY = ("sarif", "github", "gitlab")
 
 
-def render(form: str, reports: Sequence[Report], idle: Sequence[Idle] = ()) -> str:
+def render(form: str, reports: Sequence[Report], beside: Beside | None = None) -> str:
     """Return the reports as text of one of `MACHINE_FORMATS`.
 
     Args:
         form: its name.
         reports: what was found.
-        idle: what is ignored or known in vain; formats of findings alone have no place for it.
+        beside: what else there is to say; formats of findings alone have no place for it.
     """
     module_name, _, function_name = MACHINE_FORMATS[form].partition(".")
     module = import_module(f"specpreflight.reports.{module_name}")
     function: Callable[..., str] = getattr(module, function_name)
     if form in _IN_REPOSITORY:
-        from specpreflight.reports.relative import idle_from, seen_from
+        from specpreflight.reports.relative import beside_from, seen_from
 
         root = repository_root()
         reports = [seen_from(root, report) for report in reports]
-        idle = [idle_from(root, one) for one in idle]
+        beside = None if beside is None else beside_from(root, beside)
     pages = (rule_pages(reports),) if form in _WITH_PAGES else ()
-    last = (idle,) if form in _WITH_IDLE else ()
+    last = () if beside is None or form not in _WITH_BESIDE else (beside,)
     return encodable(function(reports, *pages, *last))
 
 
@@ -95,7 +95,7 @@ def parse_output(given: str) -> tuple[str, Path]:
     return form, Path(file)
 
 
-def write_output(given: str, reports: Sequence[Report], idle: Sequence[Idle] = ()) -> None:
+def write_output(given: str, reports: Sequence[Report], beside: Beside | None = None) -> None:
     """Write the reports to the file of an `--output FORMAT=FILE`.
 
     Raises:
@@ -104,6 +104,6 @@ def write_output(given: str, reports: Sequence[Report], idle: Sequence[Idle] = (
     """
     form, path = parse_output(given)
     try:
-        path.write_text(render(form, reports, idle), encoding="utf-8")
+        path.write_text(render(form, reports, beside), encoding="utf-8")
     except OSError as error:
         raise InputError(f"{path}: cannot be written: {error.strerror}") from None

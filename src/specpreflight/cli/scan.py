@@ -107,6 +107,7 @@ def run_scan(options: Options, extent: Extent) -> int:
         for one in progress.count(scanned, most_launches(found, options)):
             worst = worst_of(worst, _rank(one, options))
             if one.report is None:
+                tally.failed.append(one.failure or "a launch could not be checked")
                 continue
             tally.add(one.report)
             if one.subject is not None and one.subject.unpaired and one.subject.draft:
@@ -124,7 +125,7 @@ def run_scan(options: Options, extent: Extent) -> int:
         report_error(InputError(f"{unreadable.path}: {unreadable.reason}"))
     if options.form != "text":  # which has it in its last lines
         echo_idle(tally.idle)
-    if not tally.launches and not found.unreadable:
+    if not tally.launches and not tally.failed and not found.unreadable:
         click.echo("specpreflight: no checkpoint and no launch found to check", err=True)
     if found.unreadable:
         worst = worst_of(worst, InputError.exit_code)

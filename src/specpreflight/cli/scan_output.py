@@ -12,6 +12,7 @@ from typing import IO, TYPE_CHECKING, Protocol
 import click
 
 from specpreflight.errors import InputError
+from specpreflight.models.beside import Beside
 from specpreflight.models.report import FORMAT_VERSION, Report
 
 if TYPE_CHECKING:
@@ -118,8 +119,9 @@ class _JsonLines:
 class _Json:
     """The document of several reports, each written as it is made.
 
-    Beside `reports` and `summary` it has what only a scan can say: `unpaired` drafts with the
-    reason, `unreadable` paths, and `idle`, what is ignored or known in vain.
+    Beside `reports` and `summary` it has what only a scan can say: why launches have `failed` to be
+    checked, `unpaired` drafts with the reason, `unreadable` paths, and what is ignored or known in
+    vain (`idle`).
     """
 
     def __init__(self, stream: IO[str]) -> None:
@@ -138,6 +140,7 @@ class _Json:
     def end(self, tally: Tally, unreadable: Sequence[Unreadable]) -> None:
         ending = {
             "summary": asdict(tally.summary),
+            "failed": tally.failed,
             "unpaired": [{"draft": path, "reason": reason} for path, reason in tally.unpaired],
             "unreadable": [one._asdict() for one in unreadable],
             "idle": [one._asdict() for one in tally.idle],
@@ -160,7 +163,8 @@ class _Document:
     def end(self, tally: Tally, unreadable: Sequence[Unreadable]) -> None:
         from specpreflight.cli.rendering import render
 
-        _write(self._stream, render(self._form, self._reports, tally.idle))
+        beside = Beside(tally.failed, unreadable, tally.unpaired, tally.idle)
+        _write(self._stream, render(self._form, self._reports, beside))
 
 
 def _write(stream: IO[str], text: str) -> None:

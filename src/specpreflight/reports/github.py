@@ -4,19 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from specpreflight.models.beside import NOTHING, Beside
 from specpreflight.models.finding import Finding, Severity
 from specpreflight.models.report import Report
+from specpreflight.reports.beside import sections_of
 from specpreflight.reports.places import main_place
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
 
 
-def render_github(reports: Sequence[Report]) -> str:
+def render_github(reports: Sequence[Report], beside: Beside = NOTHING) -> str:
     """Return one workflow command a finding; the runner puts it on the line it names.
 
-    A job shows only so many, so the worst come first, and ignored ones share a single command.
+    A job shows only so many, so the worst come first, and ignored ones share a single command, as
+    does each kind of what stands beside the reports and fails nothing.
     """
-    return "".join(_commands(reports))
+    return "".join((*_failures(beside), *_commands(reports), *_others(beside)))
+
+
+def _failures(beside: Beside) -> Iterator[str]:
+    for section in sections_of(beside):
+        if section.is_failure:
+            for entry in section.entries:
+                file = f",file={_property(entry.place)}" if entry.place else ""
+                title = _property(section.heading)
+                yield f"::error title={title}{file}::{_data(entry.message)}\n"
+
+
+def _others(beside: Beside) -> Iterator[str]:
+    for section in sections_of(beside):
+        if not section.is_failure:
+            text = f"{section.heading}: {len(section.entries)}, listed in the job's summary"
+            yield f"::notice title=specpreflight::{_data(text)}\n"
 
 
 def _commands(reports: Sequence[Report]) -> Iterator[str]:

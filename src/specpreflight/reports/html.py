@@ -16,14 +16,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from specpreflight.models.beside import NOTHING, Beside
 from specpreflight.models.finding import MISSING, Edit, Finding, Outcome, Remedy, Severity, Value
 from specpreflight.models.report import Report
-from specpreflight.reports.idle import HEADING
+from specpreflight.reports.beside import Section, sections_of
 from specpreflight.reports.printable import printable
 
 if TYPE_CHECKING:
     from specpreflight.models.change import Since
-    from specpreflight.models.idle import Idle
 
 _PAGE: Final = Path(__file__).with_name("page")
 
@@ -50,14 +50,14 @@ class _Launch(NamedTuple):
 def render_html(
     reports: Sequence[Report],
     pages: Mapping[str, tuple[str, str]],
-    idle: Sequence[Idle] = (),
+    beside: Beside = NOTHING,
 ) -> str:
     """Return the page for all reports.
 
     Args:
         reports: what was found.
         pages: rule name → (summary, page), for the list of rules.
-        idle: what is ignored or known in vain.
+        beside: what stands beside the reports of a scan.
     """
     style = (_PAGE / "page.css").read_text(encoding="utf-8")
     script = (_PAGE / "page.js").read_text(encoding="utf-8")
@@ -77,7 +77,7 @@ def render_html(
             "</head>",
             "<body>",
             *_header(reports),
-            *_idle(idle),
+            *(line for section in sections_of(beside) for line in _beside(section)),
             *_table(launches, rules),
             *(line for launch in launches for line in _launch(launch)),
             *_rules(rules, pages),
@@ -142,11 +142,11 @@ def _header(reports: Sequence[Report]) -> Iterator[str]:
     yield "</header>"
 
 
-def _idle(idle: Sequence[Idle]) -> Iterator[str]:
-    if idle:
-        yield f"<details><summary>{HEADING}: {len(idle)}</summary><ul>"
-        yield from (f"<li>{_prose(f'{one.by}: {one.message}')}</li>" for one in idle)
-        yield "</ul></details>"
+def _beside(section: Section) -> Iterator[str]:
+    mood = ' class="error" open' if section.is_failure else ""
+    yield f"<details{mood}><summary>{section.heading}: {len(section.entries)}</summary><ul>"
+    yield from (f"<li>{_prose(str(entry))}</li>" for entry in section.entries)
+    yield "</ul></details>"
 
 
 def _table(launches: Sequence[_Launch], rules: Mapping[str, Severity]) -> Iterator[str]:

@@ -7,12 +7,10 @@ from collections.abc import Sequence
 from dataclasses import fields, is_dataclass
 from enum import Enum
 from math import isfinite
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from specpreflight.models.beside import NOTHING, Beside
 from specpreflight.models.report import FORMAT_VERSION, Report, Summary
-
-if TYPE_CHECKING:
-    from specpreflight.models.idle import Idle
 
 #: `Report`'s keys in the order of the contract.
 _ORDER = (
@@ -26,9 +24,9 @@ def render_json(report: Report) -> str:
     return json.dumps(report_data(report), indent=2, ensure_ascii=False) + "\n"
 
 
-def render_json_of(reports: Sequence[Report], idle: Sequence[Idle] = ()) -> str:
+def render_json_of(reports: Sequence[Report], beside: Beside = NOTHING) -> str:
     """Return one report, or several as one document; only that has room for what is idle."""
-    return render_json(reports[0]) if len(reports) == 1 else render_many(reports, idle)
+    return render_json(reports[0]) if len(reports) == 1 else render_many(reports, beside)
 
 
 def render_json_lines(reports: Sequence[Report]) -> str:
@@ -36,14 +34,14 @@ def render_json_lines(reports: Sequence[Report]) -> str:
     return "".join(json.dumps(report_data(report), ensure_ascii=False) + "\n" for report in reports)
 
 
-def render_many(reports: Sequence[Report], idle: Sequence[Idle] = ()) -> str:
+def render_many(reports: Sequence[Report], beside: Beside = NOTHING) -> str:
     """Return several launches or engines of one call as one JSON text."""
     total = sum((report.summary for report in reports), Summary())
     data = {
         "format_version": FORMAT_VERSION,
         "reports": [report_data(report) for report in reports],
         "summary": plain_data(total),
-        "idle": [one._asdict() for one in idle],
+        "idle": [one._asdict() for one in beside.idle],
     }
     return json.dumps(data, indent=2, ensure_ascii=False) + "\n"
 

@@ -1,6 +1,7 @@
 """JUnit XML: a test suite a launch, a test case a finding, or what rules could not run for.
 
-A last suite has what is ignored or known in vain, as cases that pass.
+Further suites have what stands beside the reports: what could not be checked or read as errors,
+drafts without a target as skipped, what is ignored or known in vain as passed.
 """
 
 from __future__ import annotations
@@ -9,28 +10,25 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
+from specpreflight.models.beside import NOTHING, Beside
 from specpreflight.models.finding import Finding, Severity
 from specpreflight.models.report import Report
-from specpreflight.reports.idle import HEADING
+from specpreflight.reports.beside import Section, sections_of
 
 if TYPE_CHECKING:
     from specpreflight.models.change import Since
-    from specpreflight.models.idle import Idle
 
 #: Code points that are no characters, and may stand in no XML.
 _NONE = "\ufffe\uffff"
 
 
-def render_junit(reports: Sequence[Report], idle: Sequence[Idle] = ()) -> str:
+def render_junit(reports: Sequence[Report], beside: Beside = NOTHING) -> str:
     """Return the reports as JUnit XML; errors and warnings fail, notes are passed with output."""
     root = Element("testsuites", name="specpreflight")
     for report in reports:
         _suite(root, report)
-    if idle:
-        suite = SubElement(root, "testsuite", name=HEADING, tests=str(len(idle)), failures="0")
-        for one in idle:
-            case = SubElement(suite, "testcase", classname=one.by, name=one.rule)
-            SubElement(case, "system-out").text = f"{one.by}: {one.message}"
+    for section in sections_of(beside):
+        _suite_beside(root, section)
     indent(root)
     text: str = tostring(root, encoding="unicode")
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{_printable(text)}\n'
@@ -75,6 +73,27 @@ def _changes(since: Since) -> Iterator[str]:
     for told in tell_since(since):
         yield f"  {told.text}"
         yield from (f"    {tell_consequence(one)}" for one in told.consequences)
+
+
+def _suite_beside(root: Element, section: Section) -> None:
+    count = str(len(section.entries))
+    is_skipped = section.kind == "unpaired"
+    suite = SubElement(
+        root,
+        "testsuite",
+        name=section.heading,
+        tests=count,
+        failures="0",
+        errors=count if section.is_failure else "0",
+        skipped=count if is_skipped else "0",
+    )
+    for entry in section.entries:
+        name = str(entry) if section.kind == "idle" else entry.place or entry.message
+        case = SubElement(suite, "testcase", classname=section.heading, name=name)
+        if section.is_failure:
+            SubElement(case, "error", message=entry.message, type=section.kind).text = str(entry)
+        else:
+            SubElement(case, "skipped" if is_skipped else "system-out").text = entry.message
 
 
 def launch_name(report: Report) -> str:

@@ -7,13 +7,13 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
+from specpreflight.models.beside import NOTHING, Beside
 from specpreflight.models.finding import Finding, Severity, Value
 from specpreflight.models.report import Report
-from specpreflight.reports.idle import HEADING
+from specpreflight.reports.beside import Section, sections_of
 
 if TYPE_CHECKING:
     from specpreflight.models.change import Since
-    from specpreflight.models.idle import Idle
 
 _MARK = {Severity.ERROR: "❌", Severity.WARNING: "⚠️", Severity.NOTE: "ℹ️"}
 
@@ -25,16 +25,14 @@ _MOST_NOTES: Final = 500
 _MOST: Final = 250_000
 
 
-def render_markdown(reports: Sequence[Report], idle: Sequence[Idle] = ()) -> str:
+def render_markdown(reports: Sequence[Report], beside: Beside = NOTHING) -> str:
     """Return the verdicts as headings, errors and warnings in full, the rest folded.
 
     Of several launches only those with errors or warnings have a heading.
     """
-    in_vain = _text(
-        _folded(HEADING, [f"- {_one_line(f'{one.by}: {one.message}')}" for one in idle])
-    )
+    last = "".join(_text(_beside(section)) for section in sections_of(beside))
     if len(reports) == 1:
-        return _text(_report(reports[0])) + in_vain
+        return _text(_report(reports[0])) + last
     loud = [report for report in reports if report.summary.errors or report.summary.warnings]
     quiet = [report for report in reports if report not in loud]
     parts = [_text(_totals(reports))]
@@ -47,7 +45,7 @@ def render_markdown(reports: Sequence[Report], idle: Sequence[Idle] = ()) -> str
             break
         parts.append(part)
     notes = [f"{line} ({_name(report)})" for report in quiet for line in _notes(report)]
-    return "".join([*parts, _text(_folded("notes of the other launches", notes)), in_vain])
+    return "".join([*parts, _text(_folded("notes of the other launches", notes)), last])
 
 
 def _text(lines: Iterable[str]) -> str:
@@ -63,6 +61,18 @@ def _totals(reports: Sequence[Report]) -> Iterator[str]:
         f"**{len(reports)} launches, {failing} with errors**: {total('errors')} errors, "
         f"{total('warnings')} warnings, {total('notes')} notes, {total('ignored')} of them ignored"
     )
+    yield ""
+
+
+def _beside(section: Section) -> Iterator[str]:
+    """Yield what could not be checked as errors, the rest as a list that is closed at first."""
+    lines = [f"- {_one_line(str(entry))}" for entry in section.entries]
+    if not section.is_failure:
+        yield from _folded(section.heading, lines)
+        return
+    yield f"{_MARK[Severity.ERROR]} **{section.heading}**"
+    yield ""
+    yield from _shortened(lines)
     yield ""
 
 
@@ -113,12 +123,16 @@ def _folded(title: str, lines: Sequence[str]) -> Iterator[str]:
         return
     yield f"<details><summary>{title}: {len(lines)}</summary>"
     yield ""
-    yield from lines[:_MOST_NOTES]
-    if len(lines) > _MOST_NOTES:
-        yield f"- … and {len(lines) - _MOST_NOTES} more"
+    yield from _shortened(lines)
     yield ""
     yield "</details>"
     yield ""
+
+
+def _shortened(lines: Sequence[str]) -> Iterator[str]:
+    yield from lines[:_MOST_NOTES]
+    if len(lines) > _MOST_NOTES:
+        yield f"- … and {len(lines) - _MOST_NOTES} more"
 
 
 def _finding(finding: Finding) -> Iterator[str]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+from specpreflight.models.beside import Beside
 from specpreflight.models.finding import Finding, Remedy, Value
-from specpreflight.models.idle import Idle
 from specpreflight.models.paths import path_from
 from specpreflight.models.report import Report
 
@@ -35,10 +35,18 @@ def seen_from(root: str, report: Report) -> Report:
     )
 
 
-def idle_from(root: str, idle: Idle) -> Idle:
-    """Return what is idle with its file as seen from the folder `root`."""
-    path, colon, line = idle.by.rpartition(":")
-    return idle._replace(by=f"{_move(root, path)}:{line}") if colon else idle
+def beside_from(root: str, beside: Beside) -> Beside:
+    """Return what stands beside reports with its paths as seen from the folder `root`."""
+
+    def move_place(place: str) -> str:
+        path, colon, line = place.rpartition(":")
+        return f"{_move(root, path)}:{line}" if colon and line.isdecimal() else place
+
+    return beside._replace(
+        unreadable=[(_move(root, path), reason) for path, reason in beside.unreadable],
+        unpaired=[(_move(root, path), reason) for path, reason in beside.unpaired],
+        idle=[one._replace(by=move_place(one.by)) for one in beside.idle],
+    )
 
 
 def _move(root: str, path: str) -> str:

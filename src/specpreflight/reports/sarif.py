@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import quote
 
 from specpreflight import __version__
+from specpreflight.models.beside import NOTHING, Beside
 from specpreflight.models.finding import MISSING, Finding, Origin, Severity, Value
 from specpreflight.models.report import Report
+from specpreflight.reports.beside import Entry, Section, sections_of
 from specpreflight.reports.places import main_place
-
-if TYPE_CHECKING:
-    from specpreflight.models.idle import Idle
 
 SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -25,14 +24,14 @@ _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: 
 def render_sarif(
     reports: Sequence[Report],
     pages: Mapping[str, tuple[str, str]],
-    idle: Sequence[Idle] = (),
+    beside: Beside = NOTHING,
 ) -> str:
     """Return one SARIF run for all reports.
 
     Args:
         reports: what was found.
         pages: rule name → (summary, page in Markdown), for the rules' help.
-        idle: what is ignored or known in vain, for notifications about the configuration.
+        beside: what stands beside the reports of a scan, for notifications.
     """
     findings = [(report, finding) for report in reports for finding in report.findings]
     names = sorted({finding.rule for _, finding in findings})
@@ -48,24 +47,39 @@ def render_sarif(
         "columnKind": "unicodeCodePoints",
         "results": [_result(report, finding, names) for report, finding in findings],
     }
-    if idle:
-        notices = [_notification(one) for one in idle]
-        run["invocations"] = [
-            {"executionSuccessful": True, "toolConfigurationNotifications": notices}
-        ]
+    sections = list(sections_of(beside))
+    if sections:
+        run["invocations"] = [_invocation(sections)]
     return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"
 
 
-def _notification(one: Idle) -> dict[str, Any]:
-    notification: dict[str, Any] = {
-        "level": "note",
-        "message": {"text": f"{one.by}: {one.message}."},
+def _invocation(sections: Sequence[Section]) -> dict[str, Any]:
+    """Return what stands beside results: about the tool's configuration, or its execution."""
+    invocation: dict[str, Any] = {
+        "executionSuccessful": not any(section.is_failure for section in sections)
     }
-    path, _, line = one.by.rpartition(":")
+    for section in sections:
+        about = "Configuration" if section.kind == "idle" else "Execution"
+        level = "error" if section.is_failure else "note"
+        notifications = invocation.setdefault(f"tool{about}Notifications", [])
+        for entry in section.entries:
+            text = f"{section.heading}: {entry}."
+            notification: dict[str, Any] = {"level": level, "message": {"text": text}}
+            if section.kind != "failed":
+                notification |= _place_of(entry)
+            notifications.append(notification)
+    return invocation
+
+
+def _place_of(entry: Entry) -> dict[str, Any]:
+    path, _, line = entry.place.rpartition(":")
     if line.isdecimal():
-        place = Origin("file", path=path, line=int(line))
-        notification["locations"] = [{"physicalLocation": _physical(place)}]
-    return notification
+        place = _physical(Origin("file", path=path, line=int(line)))
+    elif entry.place.startswith("-"):  # an option
+        return {}
+    else:
+        place = {"artifactLocation": {"uri": _uri(entry.place)}}
+    return {"locations": [{"physicalLocation": place}]}
 
 
 def _rule(name: str, summary: str, page: str) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from specpreflight.models.finding import Finding, Severity
 from specpreflight.models.idle import Idle
 from specpreflight.models.report import Report, Summary
-from specpreflight.reports.idle import HEADING, tell_idle
+from specpreflight.reports.beside import IDLE, tell_idle
 from specpreflight.reports.text import Line, Piece
 
 #: Drafts without a target that are listed by name where nobody asked for all.
@@ -19,12 +19,14 @@ _LISTED = 20
 class Tally:
     """What a scan has counted so far.
 
-    `unpaired` are drafts without a target, and why; `idle` is known when all launches were checked.
+    `failed` are launches without a report, `unpaired` drafts without a target, and why; `idle` is
+    known when all launches were checked.
     """
 
     launches: int = 0
     failing: int = 0
     summary: Summary = field(default_factory=Summary)
+    failed: list[str] = field(default_factory=list)
     unpaired: list[tuple[str, str]] = field(default_factory=list)
     idle: list[Idle] = field(default_factory=list)
 
@@ -74,7 +76,7 @@ def lay_out_totals(tally: Tally, *, verbose: bool = False) -> Iterator[Line]:
     if len(listed) < len(tally.unpaired):
         yield (Piece(f"  and {len(tally.unpaired) - len(listed)} more (-v)", "dim"),)
     if tally.idle:
-        yield (Piece(f"{HEADING}:", "strong"),)
+        yield (Piece(f"{IDLE}:", "strong"),)
         for line in tell_idle(tally.idle):
             yield (Piece(f"  {line}"),)
     summary = tally.summary
@@ -84,6 +86,8 @@ def lay_out_totals(tally: Tally, *, verbose: bool = False) -> Iterator[Line]:
         _count(summary.errors, "error"),
         _count(summary.warnings, "warning"),
     ]
+    if tally.failed:
+        counts.append(f"{len(tally.failed)} not checked")
     if summary.notes:
         counts.append(_count(summary.notes, "note") + ("" if verbose else " (-v)"))
     if summary.ignored:
