@@ -8,7 +8,7 @@ functions that changed in the engine. `releases.json` lists the releases of each
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -35,11 +35,6 @@ class BundledSources:
 
     def __init__(self, folder: Path, versions: Mapping[str, str]) -> None:
         self._folder = folder
-        releases = json.loads((folder / RELEASES).read_bytes())
-        self._positions = {
-            package: {release: position for position, release in enumerate(releases[package])}
-            for package in versions
-        }
         self._versions = dict(versions)
         self._modules: dict[str, Module | None] = {}
 
@@ -55,26 +50,42 @@ class BundledSources:
 
     def model_classes(self) -> dict[str, bool]:
         """Return the model classes that transformers exports, and whether others may use them."""
-        return {name: text == "True" for name, text in self._texts(MODEL_CLASSES, "transformers")}
+        texts = _texts(self._folder, MODEL_CLASSES, "transformers", self._versions["transformers"])
+        return {name: text == "True" for name, text in texts}
 
     def _read(self, name: str) -> Module | None:
         package = name.partition(".")[0]
         if package not in self._versions:
             return None
-        texts = dict(self._texts(name, package))
+        texts = dict(_texts(self._folder, name, package, self._versions[package]))
         if not texts:
             return None
         is_package = texts.pop("", None) is not None
         definitions = (Definition(key, text) for key, text in texts.items())
         return build_module(name, definitions, is_package=is_package)
 
-    def _texts(self, name: str, package: str) -> Iterator[tuple[str, str]]:
-        positions = self._positions[package]
-        at = positions[self._versions[package]]
-        for key, runs in _read_table(self._folder / f"{name}.json").items():
-            for since, before, text in runs:
-                if positions[since] <= at and (before is None or at < positions[before]):
-                    yield key, text
+
+@cache
+def _texts(folder: Path, name: str, package: str, release: str) -> tuple[tuple[str, str], ...]:
+    """Return the definitions of a module as they are in a release; other launches ask again."""
+    positions = _positions(folder)[package]
+    at = positions[release]
+    return tuple(
+        (key, text)
+        for key, runs in _read_table(folder / f"{name}.json").items()
+        for since, before, text in runs
+        if positions[since] <= at and (before is None or at < positions[before])
+    )
+
+
+@cache
+def _positions(folder: Path) -> dict[str, dict[str, int]]:
+    """Read the releases of each package in their order, once a process."""
+    packages = json.loads((folder / RELEASES).read_bytes())
+    return {
+        package: {release: position for position, release in enumerate(releases)}
+        for package, releases in packages.items()
+    }
 
 
 @cache
@@ -89,7 +100,7 @@ def _read_table(path: Path) -> dict[str, list[Run]]:
 
 def nearest_release(folder: Path, package: str, wanted: str | None) -> str:
     """Return the release of a package in the bundle that is `wanted` or the newest before it."""
-    known: list[str] = json.loads((folder / RELEASES).read_bytes())[package]
+    known = list(_positions(folder)[package])
     if wanted is None or wanted in known:
         return wanted or known[-1]
     from packaging.version import Version

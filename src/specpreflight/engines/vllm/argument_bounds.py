@@ -32,10 +32,10 @@ _VARIABLE = "VLLM_USE_V2_MODEL_RUNNER"
 
 def check_bounds(record: Record, knowledge: Knowledge, parsed: Mapping[str, Any]) -> None:
     """Refuse a flag's value outside the bounds of the field that it sets."""
-    for flag in dict.fromkeys(knowledge.flags.values()):
+    for flag in knowledge.bounded_flags:
         value = parsed.get(flag.dest)
         given = isinstance(value, int | float) and not isinstance(value, bool)
-        if not flag.bounds or not given or flag.dest in _ELSEWHERE:
+        if not given or flag.dest in _ELSEWHERE:
             continue
         text = next(_objections(value, dict(flag.bounds)), None)
         if text is not None:

@@ -14,7 +14,6 @@ that takes any key.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from difflib import get_close_matches
 from typing import Any, Final
 
 from specpreflight.engines.vllm.knowledge import Knowledge
@@ -99,4 +98,6 @@ def _known(table: Mapping[str, str], knowledge: Knowledge) -> list[str]:
 
 
 def _near(key: str, known: list[str]) -> str | None:
+    from difflib import get_close_matches
+
     return next(iter(get_close_matches(key.replace("-", "_"), known, n=1)), None)

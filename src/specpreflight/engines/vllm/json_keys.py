@@ -11,7 +11,6 @@ refuses a key or drops it is the class's own setting: all classes refuse from 0.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 from specpreflight.engines.vllm.knowledge import Flag, Knowledge
@@ -50,6 +49,8 @@ def _unknown_keys(
     nested = about.get("nested", {})
     for key, inner in value.items():
         if key not in about["keys"]:
+            from difflib import get_close_matches
+
             near = next(iter(get_close_matches(key.replace("-", "_"), about["keys"], n=1)), None)
             yield _Unknown((*path, key), inner, about["extra"] == "forbid", near)
         elif key in nested and isinstance(inner, Mapping):

@@ -74,6 +74,11 @@ class Knowledge:
         return found
 
     @cached_property
+    def bounded_flags(self) -> tuple[Flag, ...]:
+        """Return the flags that set a field with bounds."""
+        return tuple(flag for flag in dict.fromkeys(self.flags.values()) if flag.bounds)
+
+    @cached_property
     def speculative_keys(self) -> Mapping[str, Mapping[str, Any]]:
         """Return the fields of `SpeculativeConfig` in the order in which it defines them."""
         return self._topic("speculative_keys")

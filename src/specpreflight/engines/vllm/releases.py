@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from difflib import get_close_matches
+from functools import lru_cache
 from pathlib import Path
 
 from specpreflight.engines.vllm.data_files import read_data
@@ -36,6 +36,8 @@ def identify(wanted: str | None) -> EngineVersion:
         return _at_path(Path(wanted), known)
     match = _VERSION.fullmatch(wanted)
     if match is None:
+        from difflib import get_close_matches
+
         near = get_close_matches(wanted, known, n=1)
         hint = f"did you mean {near[0]}?" if near else f"known: {known[0]} to {known[-1]}"
         raise UsageError(f"`{wanted}` is no vLLM version", hint=hint)
@@ -67,6 +69,7 @@ def _at_path(path: Path, known: Sequence[str]) -> EngineVersion:
     return EngineVersion("vllm", found.version, f"metadata in {path}", str(path))
 
 
+@lru_cache(maxsize=256)
 def sort_key(version: str) -> tuple[tuple[int, ...], int]:
     """Return what orders versions as packaging does, for the forms that vLLM publishes."""
     text, _, candidate = version.partition("rc")

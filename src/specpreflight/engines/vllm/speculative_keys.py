@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Mapping
-from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 from specpreflight.engines.vllm.knowledge import Knowledge
@@ -102,6 +101,8 @@ def _near(key: str, fields: Mapping[str, Any]) -> str | None:
     plain = key.replace("-", "_")
     if plain in known:
         return plain
+    from difflib import get_close_matches
+
     return next(iter(get_close_matches(plain, known, n=1)), None)
 
 
