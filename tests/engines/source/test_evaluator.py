@@ -318,3 +318,19 @@ def test_suppressed_errors_end_the_block() -> None:
             return "after"
     """
     assert call(text) == "after"
+
+
+@pytest.mark.parametrize("depth", [59, 60, 61, 1000])
+def test_what_nests_too_deep_is_unknown(depth: int) -> None:
+    text = "def f(n):\n    if n:\n        return f(n - 1)\n    return 'end'"
+    assert call(text, depth) == ("end" if depth <= 60 else Opaque("f() nested too deep"))
+
+
+def test_blocks_that_nest_deep_in_each_call_are_unknown_too() -> None:
+    body = "return [x for x in [f(n - 1)]]"
+    for block in ("if True:", "for x in [1]:", "with open(n):", "if n:", "while True:"):
+        body = f"{block}\n{textwrap.indent(body, '    ')}"
+    found = call(f"def f(n):\n{textwrap.indent(body, '    ')}\n    return 'end'", 1000)
+    while isinstance(found, list):
+        found = found[0]
+    assert found == Opaque("f() nested too deep")

@@ -197,6 +197,8 @@ class Evaluator(Operations):
         self._depth += 1
         try:
             return code.run(self, code.bind(self, function, args, kwargs))
+        except RecursionError:
+            return Opaque(f"{function.name}() nested too deep")
         except Raised as error:
             error.frames.insert(0, f"{function.module.name}:{function.name}")
             raise
