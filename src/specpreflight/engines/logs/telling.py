@@ -27,13 +27,9 @@ _TELLING: Final = {
         b"xit code",
     ),
 }
-#: Lines that only a server writes that answers: the engine's own, and the API server's last.
-SERVING: Final = (
-    b"accept len: ",
-    b"SpecDecoding metrics",
-    b"Speculative metrics: ",
-    b"200 OK",
-)
+#: What the engine's own lines have while it serves, and what the API server writes of an answer.
+_WORKS: Final = (b"accept len: ", b"SpecDecoding metrics", b"Speculative metrics: ")
+_ANSWER: Final = b"200 OK"
 #: What is read beside them once a block is read line by line.
 _TELLING_BESIDE: Final = (
     b"fatal error",
@@ -92,9 +88,9 @@ def served_lines(block: bytes) -> int:
     Else how many clients got an answer, up to 3; the API server writes that, and may outlive the
     engine for a moment. What it answers to a look at its health says nothing.
     """
-    if any(word in block for word in SERVING[:-1]):
+    if any(word in block for word in _WORKS):
         return 10
-    if SERVING[-1] not in block:
+    if _ANSWER not in block:
         return 0
     return sum(1 for _ in islice(_ANSWERED.finditer(block), 3))
 
@@ -113,7 +109,7 @@ def survived_until(block: bytes, start: int, engine: str | None) -> int:
     words = {*_TELLING[engine or "sglang"], b"ssertion `", b"NCCL WARN"} - {HEADER}
     places = (block.find(word, start) for word in words)
     end = min((place for place in places if place >= 0), default=len(block))
-    last = max(block.rfind(word, start, end) for word in SERVING)
+    last = max(block.rfind(word, start, end) for word in (*_WORKS, _ANSWER))
     return max(block.find(b"\n", last, end) + 1, start) if last >= 0 else start
 
 
