@@ -83,6 +83,7 @@ def test_a_worker_that_dies_loses_and_doubles_nothing(address: str, tmp_path: Pa
 
 
 def test_a_directory_that_nodes_do_not_see_is_one_line(address: str) -> None:
-    result = scan(Path("/no/such/directory"), "--ray", address)
+    result = scan(Path("/no/such/directory"), "--ray", address, "--format", "json")
     assert result.exit_code == 4
+    assert result.stdout == ""
     assert "does not see /no/such/directory" in result.stderr

@@ -17,9 +17,12 @@ from specpreflight.cli.scan_options import fix_options
 from specpreflight.errors import InputError
 
 if TYPE_CHECKING:
-    from specpreflight.scanning import Conditions, Scanned, Survey
+    from specpreflight.conditions import Conditions, Surroundings
+    from specpreflight.scanning import Scanned, Survey
+    from specpreflight.scanning.changes import Changes
     from specpreflight.scanning.checking import Job
     from specpreflight.scanning.workers import Workers
+    from specpreflight.sources.pairs_file import StatedPair
 
 
 class Extent(NamedTuple):
@@ -99,11 +102,12 @@ def run_scan(options: Options, extent: Extent) -> int:
     tally, worst = Tally(), 0
     watch = None if options.policy is None else IdleWatch(options.policy)
     tree = CheckpointTree(roots_of(options.paths, extent), latest=extent.latest)
+    plan = plan_scan(options, extent)
     with ExitStack() as stack:
         progress = stack.enter_context(show_progress())
         writers = stack.enter_context(open_writers(options))
         found = stack.enter_context(closing(survey(progress.count(tree))))
-        scanned = scanned_in(found, options, extent)
+        scanned = scanned_in(found, plan, options, extent)
         for one in progress.count(scanned, most_launches(found, options)):
             worst = worst_of(worst, _rank(one, options))
             if one.report is None:
@@ -166,35 +170,57 @@ def roots_of(paths: tuple[str, ...], extent: Extent) -> tuple[str, ...]:
     return (*paths, *map(str, cached_snapshots()))
 
 
-def scanned_in(found: Survey, options: Options, extent: Extent) -> Iterator[Scanned]:
-    """Yield the launches of files in the tree, then those of its checkpoints."""
+class Plan(NamedTuple):
+    """What a scan has read beside the tree: with that nothing in the options is wrong any more."""
+
+    around: Surroundings
+    conditions: list[Conditions]
+    pairs: Sequence[StatedPair]
+    changes: Changes | None
+
+
+def plan_scan(options: Options, extent: Extent) -> Plan:
+    """Read what the options name, before anything is written.
+
+    Raises:
+        UsageError: an engine, a revision or the engine's arguments cannot be understood.
+        InputError: a file that they name cannot be read.
+    """
     from specpreflight.cli.loading import surroundings_of
-    from specpreflight.scanning import Runner, common_conditions, scan_survey
+    from specpreflight.scanning import common_conditions
     from specpreflight.scanning.changes import changes_since
-    from specpreflight.scanning.store import open_store
-    from specpreflight.scanning.workers import usable_cores
     from specpreflight.sources.pairs_file import read_pairs
 
-    since = extent.changed_since
-    changes = None if since is None else changes_since(options.paths, since)
-    pairs = () if extent.pairs is None else read_pairs(extent.pairs)
-    around = surroundings_of(options)
-    conditions = common_conditions(options.words, around)
+    around, since = surroundings_of(options), extent.changed_since
+    return Plan(
+        around,
+        common_conditions(options.words, around),
+        () if extent.pairs is None else read_pairs(extent.pairs),
+        None if since is None else changes_since(options.paths, since),
+    )
+
+
+def scanned_in(found: Survey, plan: Plan, options: Options, extent: Extent) -> Iterator[Scanned]:
+    """Yield the launches of files in the tree, then those of its checkpoints."""
+    from specpreflight.scanning import Runner, scan_survey
+    from specpreflight.scanning.store import open_store
+    from specpreflight.scanning.workers import usable_cores
+
     jobs = extent.jobs or usable_cores()
     runner = Runner(
-        conditions,
+        plan.conditions,
         jobs=jobs,
         policy=options.policy,
-        store=None if extent.no_cache else open_store(conditions),
-        workers=_workers(options, extent, conditions),
+        store=None if extent.no_cache else open_store(plan.conditions),
+        workers=_workers(options, extent, plan.conditions),
     )
     yield from scan_survey(
         found,
         runner,
-        around,
+        plan.around,
         target=extent.target,
-        pairs=pairs,
-        changes=changes,
+        pairs=plan.pairs,
+        changes=plan.changes,
         policy=options.policy,
         jobs=jobs,
     )

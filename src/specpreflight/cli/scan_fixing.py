@@ -67,10 +67,8 @@ def fix_scan(options: Options, extent: Extent) -> int:
     `--diff` writes the diff to stdout and the report to stderr.
     """
     from specpreflight.cli.check import worst_of
-    from specpreflight.cli.loading import surroundings_of
-    from specpreflight.cli.scan import most_launches, roots_of, run_scan, scanned_in
+    from specpreflight.cli.scan import most_launches, plan_scan, roots_of, run_scan, scanned_in
     from specpreflight.cli.scan_progress import show_progress
-    from specpreflight.scanning import common_conditions
     from specpreflight.scanning.survey import survey
     from specpreflight.sources.checkpoint_tree import CheckpointTree
 
@@ -78,10 +76,11 @@ def fix_scan(options: Options, extent: Extent) -> int:
         with redirect_stdout(sys.stderr):
             run_scan(options, extent)
     tree = CheckpointTree(roots_of(options.paths, extent), latest=extent.latest)
-    conditions = common_conditions(options.words, surroundings_of(options))
+    plan = plan_scan(options, extent)
     with show_progress() as progress, closing(survey(progress.count(tree))) as found:
-        scanned = progress.count(scanned_in(found, options, extent), most_launches(found, options))
-        code = fix_tree(scanned, conditions, options)
+        scanned = scanned_in(found, plan, options, extent)
+        counted = progress.count(scanned, most_launches(found, options))
+        code = fix_tree(counted, plan.conditions, options)
     if options.action == "diff" or code == INTERRUPTED:
         return code
     return worst_of(code, run_scan(options, extent))

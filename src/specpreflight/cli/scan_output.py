@@ -124,20 +124,23 @@ class _Json:
     vain (`idle`).
     """
 
+    _HEAD = f'{{\n  "format_version": "{FORMAT_VERSION}",\n  "reports": ['
+
     def __init__(self, stream: IO[str]) -> None:
         self._stream = stream
-        self._first = True
-        _write(stream, f'{{\n  "format_version": "{FORMAT_VERSION}",\n  "reports": [')
+        self._is_begun = False
 
     def add(self, report: Report) -> None:
+        from specpreflight.cli.rendering import encodable
         from specpreflight.reports.json import report_data
 
-        text = json.dumps(report_data(report), ensure_ascii=False)
-        text = text.encode("utf-8", "backslashreplace").decode("utf-8")
-        _write(self._stream, ("\n    " if self._first else ",\n    ") + text)
-        self._first = False
+        text = encodable(json.dumps(report_data(report), ensure_ascii=False))
+        _write(self._stream, ("," if self._is_begun else self._HEAD) + "\n    " + text)
+        self._is_begun = True
 
     def end(self, tally: Tally, unreadable: Sequence[Unreadable]) -> None:
+        from specpreflight.cli.rendering import encodable
+
         ending = {
             "summary": asdict(tally.summary),
             "failed": tally.failed,
@@ -145,8 +148,8 @@ class _Json:
             "unreadable": [one._asdict() for one in unreadable],
             "idle": [one._asdict() for one in tally.idle],
         }
-        text = json.dumps(ending, indent=2, ensure_ascii=False)
-        _write(self._stream, ("" if self._first else "\n  ") + "],\n" + text[2:] + "\n")
+        text = encodable(json.dumps(ending, indent=2, ensure_ascii=False))
+        _write(self._stream, ("\n  " if self._is_begun else self._HEAD) + "],\n" + text[2:] + "\n")
 
 
 class _Document:
