@@ -1,4 +1,4 @@
-"""The JSON report: the contract that other programs read (`docs/json.md`)."""
+"""The JSON report: the contract that other programs read (`docs/report.schema.json`)."""
 
 from __future__ import annotations
 
