@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 import shutil
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, get_args, get_type_hints
 
 import pytest
 
 from specpreflight.cli.scan import scan
+from specpreflight.models.idle import Idle
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = (ROOT / "docs" / "scan.md").read_text(encoding="utf-8")
@@ -30,3 +33,14 @@ def test_the_python_of_the_page(
     [code] = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
     exec(code, {})
     assert capsys.readouterr().out.startswith("drafts/one SGLang 0.5.11 crashes when")
+
+
+def test_the_keys_of_the_json(run: Callable[..., Any], tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    section = TEXT.partition("\n## JSON\n")[2].partition("\n## ")[0]
+    told = re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE)
+    data = run("scan", tmp_path / "empty", "--format", "json").data
+    assert set(told) | {"format_version"} == set(data)
+    kinds = get_args(get_type_hints(Idle)["kind"])
+    assert all(f"`{kind}`" in section for kind in kinds)
+    assert all(field in section for field in Idle._fields)
