@@ -34,6 +34,9 @@ _NUMBERED = re.compile(r"\d+\.\d+")
 #: process never arrive.
 _ELSEWHERE = frozenset({"compose", "kubernetes", "kubernetes-custom", "helm-values", "systemd"})
 
+#: Returns variables with what files add to them where an engine starts.
+AddFiles = Callable[[Mapping[str, Variable], EngineVersion], Mapping[str, Variable]]
+
 
 @dataclass(frozen=True, slots=True)
 class Surroundings:
@@ -59,9 +62,7 @@ class Surroundings:
     configured: tuple[EngineVersion, ...] = ()
     inherited: Mapping[str, Variable] | None = None
     given: Mapping[str, Variable] = field(default_factory=dict)
-    add_files: Callable[[Mapping[str, Variable], EngineVersion], Mapping[str, Variable]] | None = (
-        None
-    )
+    add_files: AddFiles | None = None
     hardware: Hardware | None = None
     nccl: str | None = None
     locate: Callable[[str], str] | None = None
@@ -88,7 +89,7 @@ class Surroundings:
             return self._undetermined(name)
         image = f"image {command.image}"
         try:
-            named = identify_engine(f"{name}@{command.engine_version}")
+            named = identify_engine(f"{name or 'sglang'}@{command.engine_version}")
         except UsageError:
             if _NUMBERED.search(command.engine_version):
                 raise
