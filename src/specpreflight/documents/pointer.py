@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 
-def split_pointer(pointer: str) -> list[str]:
+
+@lru_cache(maxsize=1024)
+def split_pointer(pointer: str) -> tuple[str, ...]:
     """Return the unescaped parts of a pointer; `""` is the whole document.
 
     Raises:
         ValueError: the pointer is neither empty nor begins with `/`.
     """
     if not pointer:
-        return []
+        return ()
     if not pointer.startswith("/"):
         raise ValueError(f"not a JSON pointer: {pointer!r}")
     parts = pointer[1:].split("/")
-    if "~" not in pointer:
-        return parts
-    return [part.replace("~1", "/").replace("~0", "~") for part in parts]
+    return tuple(part.replace("~1", "/").replace("~0", "~") for part in parts)
 
 
 def join_pointer(*parts: str | int) -> str:

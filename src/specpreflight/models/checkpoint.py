@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from specpreflight.documents import Document
+from specpreflight.documents.pointer import split_pointer
 from specpreflight.models.finding import Origin, Value
 from specpreflight.models.frozen import dataclass
 
@@ -17,6 +18,8 @@ TEXT_POINTERS = (
     "/llm_config",
     "/language_config",
 )
+#: The keys at the top that lead there.
+_NESTING = frozenset(split_pointer(pointer)[0] for pointer in TEXT_POINTERS)
 
 
 class Problem(NamedTuple):
@@ -60,6 +63,8 @@ class Checkpoint:
         Multimodal configs nest it under one of `TEXT_POINTERS`. Where several are there, the
         first that states a hidden size; releases of an engine may choose another.
         """
+        if _NESTING.isdisjoint(self.config.root):
+            return ""
         for pointer in TEXT_POINTERS:
             nested = self.config.get(pointer)
             if isinstance(nested, dict) and "hidden_size" in nested:

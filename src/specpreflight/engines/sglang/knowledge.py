@@ -145,7 +145,7 @@ class Knowledge:
         """By architecture: what it becomes instead -> the engine's condition, as source text."""
         return self._drafts.get("conditional_rewrites", {})
 
-    @property
+    @cached_property
     def automatic_parameters(self) -> Mapping[str, tuple[int, int, int]]:
         """Steps, top-k, draft tokens by target architecture; `STANDALONE`; `*` is every other."""
         table = self._drafts.get("automatic_parameters", {})

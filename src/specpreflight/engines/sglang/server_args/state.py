@@ -192,11 +192,14 @@ class ServerArgs:
             Unknowable: the target names no architecture; the engine raises `IndexError` or
                 `TypeError` there, which is recorded.
         """
+        if self._read.get("architecture") is not None:
+            return str(self._read["architecture"])
         if self.since("0.5.7") or "target" in self._read:
             names: Any = self.target.config.get("architectures")
         else:
             names = self.target_config.get("architectures")
         if isinstance(names, (list, tuple, str)) and names:
+            self._read["architecture"] = str(names[0])
             return str(names[0])
         if "architecture" not in self._read:
             self._read["architecture"] = None
