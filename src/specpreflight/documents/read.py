@@ -156,12 +156,13 @@ def read_with_status(
                 f"{name}: has {status.st_size:,} bytes, more than the {limit:,} that are read",
                 hint="it is no configuration file; check what was copied there",
             )
-        chunks = []
-        while chunk := os.read(descriptor, status.st_size + 1):
-            chunks.append(chunk)
-        return b"".join(chunks), status
+        data = os.read(descriptor, status.st_size + 1)
+        while len(data) != status.st_size and (chunk := os.read(descriptor, status.st_size + 1)):
+            data += chunk
     except OSError as error:
         raise _unreadable(name, error) from None
+    else:
+        return data, status
     finally:
         with suppress(OSError):  # nothing is lost of a file that was only read
             os.close(descriptor)

@@ -13,7 +13,7 @@ import stat
 from collections.abc import Sequence
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 _DAY: Final = 86_400
 _INDEX: Final = "model.safetensors.index.json"
@@ -48,32 +48,30 @@ def digest_surroundings(status: os.stat_result, entries: Sequence[os.DirEntry[st
     Raises:
         OSError: a file that is part of it cannot be read.
     """
-    digest = blake2b(digest_size=16)
-    times: list[float] = []
+    facts: list[object] = []
     for entry in entries:
         name = entry.name
         try:
             found = status if name == "config.json" else entry.stat()
         except OSError:
-            _feed(digest, name, "dangling")
+            facts += (name, "dangling")
             continue
-        _feed(digest, name, found.st_mode, found.st_uid, found.st_gid)
+        facts += (name, found.st_mode, found.st_uid, found.st_gid)
         if entry.is_symlink():
-            _feed(digest, os.path.realpath(entry.path))
+            facts += ("link", os.path.realpath(entry.path))
         if found is status:
             continue
         if stat.S_ISDIR(found.st_mode):
-            _feed(digest, *_names_in(entry.path))
+            names = _names_in(entry.path)
+            facts += (len(names), *names)
             continue
-        _feed(digest, found.st_size)
-        times.append(found.st_mtime)
+        days = int(max(found.st_mtime - status.st_mtime, 0) // _DAY)
+        facts += (found.st_size, days)
         if name.endswith(".safetensors"):
-            digest.update(_read_header(entry.path))
+            facts.append(digest_of(_read_header(entry.path)).hex())
         elif name in _SIDE_FILES:
-            digest.update(Path(entry.path).read_bytes())
-    if times:
-        _feed(digest, *(int(max(time - status.st_mtime, 0) // _DAY) for time in times))
-    return digest.digest()
+            facts.append(digest_of(Path(entry.path).read_bytes()).hex())
+    return digest_of("\0".join(map(str, facts)).encode("utf-8", "surrogateescape"))
 
 
 def digest_of(data: bytes) -> bytes:
@@ -87,17 +85,12 @@ def tokenizer_digest(directory: str) -> bytes:
     Raises:
         OSError: one of them cannot be read.
     """
-    digest = blake2b(digest_size=16)
+    facts = []
     for name in _TOKENIZERS:
         path = Path(directory, name)
         if path.is_file():
-            _feed(digest, name, path.stat().st_size)
-            digest.update(path.read_bytes())
-    return digest.digest()
-
-
-def _feed(digest: Any, *parts: object) -> None:
-    digest.update("\0".join(map(str, parts)).encode("utf-8", "surrogateescape") + b"\0\0")
+            facts += [name, digest_of(path.read_bytes()).hex()]
+    return digest_of("\0".join(facts).encode())
 
 
 def _names_in(path: str) -> list[str]:
