@@ -47,10 +47,9 @@ class Row:
     budget: float
 
 
-CHECK = (
-    "check", str(EXAMPLE / "target"), str(EXAMPLE / "draft"), "--engine", "sglang@0.5.11",
-    "--no-env",
-)  # fmt: skip
+PAIR = (str(EXAMPLE / "target"), str(EXAMPLE / "draft"))
+CHECK = ("check", *PAIR, "--engine", "sglang@0.5.11", "--no-env")
+CHECK_VLLM = ("check", *PAIR, "--engine", "vllm@0.11.0", "--no-env")
 
 STORY = [
     word
@@ -66,6 +65,7 @@ ROWS = (
     Row("check (JSON) / floor", ours(*CHECK, "--format", "json"), FLOOR, 1.3),
     Row("check (text, piped) / floor", ours(*CHECK), FLOOR, 1.3),
     Row("check (terminal) / floor", ours(*CHECK, "--color", "always"), FLOOR, 1.3),
+    Row("check vLLM (JSON) / floor", ours(*CHECK_VLLM, "--format", "json"), FLOOR, 1.3),
     Row("env show / floor", ours("env", "show", *STORY), FLOOR, 1.3),
     Row("env show --engine / floor", ours("env", "show", *STORY, "--engine", "sglang"), FLOOR, 1.3),
     Row("rules / floor", ours("rules"), FLOOR, 1.3),
