@@ -14,7 +14,9 @@ from specpreflight.engines.mentions import STORED, find_unread
 PACKAGE = Path(specpreflight.__file__).parent
 
 
-@pytest.mark.parametrize("key", ["run_id", "final_loss", "exported_at", "wandb_url", *STORED])
+@pytest.mark.parametrize(
+    "key", ["run_id", "final_loss", "exported_at", "wandb_url", *sorted(STORED)]
+)
 def test_what_tells_of_a_training_is_not_read(key: str) -> None:
     assert find_unread([key]) == {key}
 
