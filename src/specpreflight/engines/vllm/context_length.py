@@ -27,8 +27,8 @@ LENGTH_KEYS = (
 )
 
 #: RoPE types whose factor is already inside `max_position_embeddings`.
-_UNSCALED = frozenset({"su", "longrope", "llama3"})
-_UNSCALED_FROM_0_30 = _UNSCALED | {"yarn", "deepseek_yarn", "deepseek_llama_scaling"}
+_UNSCALED = ("su", "longrope", "llama3")
+_UNSCALED_FROM_0_30 = (*_UNSCALED, "yarn", "deepseek_yarn", "deepseek_llama_scaling")
 
 #: Words under which transformers nests RoPE parameters by layer type; `main` and `compress` are
 #: DeepSeek-V4's (from 0.33.0).
@@ -203,13 +203,16 @@ def _scaled(
     return float(derived * factor) if factor != 1.0 else derived
 
 
-def _repeated(factor: str, times: int) -> float:
-    """Return what Python makes of a number times a text: the text so many times over."""
+def _repeated(factor: str, times: int) -> int:
+    """Return what `int` makes of a number times a text: the text so many times over."""
     digits = len(factor) * times
-    if digits > _MOST_DIGITS:
+    if factor.isdecimal() and digits > _MOST_DIGITS:
         message = (
             f"Exceeds the limit ({_MOST_DIGITS} digits) for integer string conversion: value has "
             f"{digits} digits; use sys.set_int_max_str_digits() to increase the limit"
         )
         raise LengthError("ValueError", message, "factor", factor)
-    return float(factor * times)
+    try:
+        return int(factor * min(times, _MOST_DIGITS))
+    except ValueError as error:
+        raise LengthError("ValueError", str(error), "factor", factor) from error

@@ -7,6 +7,7 @@ layers; nothing here is seen by the configuration stage.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from specpreflight.engines.vllm import pairing
 from specpreflight.engines.vllm.context_length import LENGTH_KEYS, rope_parameters
@@ -154,20 +155,30 @@ def read_aux_layers(draft: Model, knowledge: Knowledge, runner: str) -> tuple[in
     if runner == "V1":
         if not ids and knowledge.since("0.20.0") and isinstance(block, Mapping):
             step = 1 if knowledge.since("0.22.0") else 0
-            ids = [layer + step for layer in block.get("target_layer_ids") or []]
+            ids = _later_by(step, block.get("target_layer_ids"))
         if not ids and knowledge.since("0.22.0") and isinstance(eagle, Mapping):
             ids = eagle.get("eagle_aux_hidden_state_layer_ids")
     else:
         if not ids and knowledge.since("0.24.0") and isinstance(block, Mapping):
-            ids = [layer + 1 for layer in block.get("target_layer_ids") or []]
+            ids = _later_by(1, block.get("target_layer_ids"))
         for name in ("dspark_target_layer_ids", "target_layer_ids"):
             if not ids and knowledge.since("0.25.0"):
-                ids = [layer + 1 for layer in draft.config.get(name) or []]
+                ids = _later_by(1, draft.config.get(name))
         if not ids and knowledge.since("0.27.0"):
             parts = [part for part in (block, eagle) if isinstance(part, Mapping)]
             ids = next((part["layer_ids"] for part in parts if part.get("layer_ids")), None)
     known = knowledge.since("0.11.1") and isinstance(ids, list | tuple) and len(ids) > 0
     return tuple(ids) if known and ids is not None else None
+
+
+def _later_by(step: int, ids: Any) -> list[int]:
+    """Return layer ids counted from another layer; none where they are no ids, which vLLM meets
+    long after loading."""
+    return [each + step for each in ids] if _are_layers(ids) else []
+
+
+def _are_layers(ids: Any) -> bool:
+    return isinstance(ids, list) and all(isinstance(each, int) for each in ids)
 
 
 def _check_aux_layers(
@@ -217,7 +228,7 @@ def _written_layers(draft: Model) -> tuple[list[int] | None, str]:
     eagle = draft.config.get("eagle_config")
     nested = eagle.get(name) if isinstance(eagle, Mapping) else None
     for ids, place in ((top, f"/{name}"), (nested, f"/eagle_config/{name}")):
-        if isinstance(ids, list) and ids:
+        if _are_layers(ids) and ids:
             return ids, place
     return None, ""
 

@@ -44,10 +44,13 @@ def follow_verifier(
             _refuse(record, checkpoint, error.message, error.text, error.exception)
             return
     pointer = "/speculators_config/verifier/name_or_path"
-    found = checkpoint.config.root["speculators_config"]
-    verifier = found.get("verifier", {}).get("name_or_path") if isinstance(found, Mapping) else None
+    missing = "the speculators config names no model to serve"
+    try:
+        verifier = checkpoint.config.root["speculators_config"]["verifier"]["name_or_path"]
+    except (KeyError, TypeError) as error:
+        _refuse(record, checkpoint, missing, str(error), type(error).__name__)
+        return
     if not isinstance(verifier, str):
-        missing = "the speculators config names no model to serve"
         _refuse(record, checkpoint, missing, "'verifier'", "KeyError")
     elif knowledge.since("0.33.0") and Path(verifier).exists():
         _refuse(
