@@ -208,7 +208,10 @@ def test_a_loop_of_links_has_an_end(run: Callable[..., Any], tree: Path) -> None
     (tree / "run" / "latest").symlink_to("epoch_2")
     (tree / "elsewhere").mkdir()
     (tree / "run" / "dangling").symlink_to("nowhere")
+    (tree / "run" / "itself").symlink_to("itself")
+    (tree / "run" / "serve.sh").symlink_to("serve.sh")
     ran = run("scan", "run", "--target", "target", "--no-env", "--format", "json")
+    assert ran.data["unreadable"] == []
     assert pairs_of(ran.data) == [("target", "run/epoch_1"), ("target", "run/epoch_2")]
 
 

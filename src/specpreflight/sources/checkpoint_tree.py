@@ -133,7 +133,7 @@ class CheckpointTree:
                 elif name == "config.json":
                     self._found += 1
                     yield FoundCheckpoint(path, real + path[given:], entries)
-                elif entry.is_symlink() and entry.is_dir():
+                elif entry.is_symlink() and os.path.isdir(entry.path):  # noqa: PTH112 (as below)
                     self._links.append(entry.path)
                 elif name.endswith(LAUNCH_SUFFIXES) and _mentions_engine(entry):
                     yield FoundLaunchFile(entry.path)
@@ -184,7 +184,8 @@ def _is_skipped(name: str) -> bool:
 def _mentions_engine(entry: os.DirEntry[str]) -> bool:
     """Return whether a file that may start an engine names one; an unreadable one may."""
     try:
-        if not entry.is_file() or entry.stat().st_size > _LAUNCH_LIMIT:
+        is_file = os.path.isfile(entry.path)  # noqa: PTH113 (False for a link to itself)
+        if not is_file or entry.stat().st_size > _LAUNCH_LIMIT:
             return False
         with open(entry.path, "rb") as file:  # noqa: PTH123
             return _ENGINE.search(file.read()) is not None
