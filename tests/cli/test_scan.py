@@ -91,6 +91,23 @@ def test_an_unreadable_config_leaves_the_others(run: Callable[..., Any], tree: P
     assert [one["verdict"]["outcome"] for one in ran.data["reports"]] == ["refuses", "crashes"]
 
 
+def test_why_a_config_is_unreadable_is_told_once_for_each_file(
+    run: Callable[..., Any], tree: Path
+) -> None:
+    for epoch in ("epoch_1", "epoch_2"):
+        (tree / "run" / epoch / "config.json").write_text("<html>")
+    shutil.copytree(EXAMPLE / "draft", tree / "run" / "epoch_3")
+    ran = run("scan", "run", "--target", "run/epoch_1", "--no-env", "--output", "markdown=out")
+    assert ran.code == 4
+    told = ran.stderr.splitlines()
+    page = "is an HTML page, probably the error or login page of a download"
+    assert [line for line in told if "is an HTML page" in line] == [
+        f"specpreflight: run/epoch_1/config.json: {page}",
+        f"specpreflight: run/epoch_2/config.json: {page}",
+    ]
+    assert "run/epoch_2/config.json: is an HTML page" in (tree / "out").read_text()
+
+
 def test_a_pairs_file(run: Callable[..., Any], tree: Path) -> None:
     shutil.copytree(EXAMPLE / "target", tree / "other")
     (tree / "pairs.tsv").write_text("# target\tdraft\nother\trun/epoch_*\n")

@@ -18,6 +18,7 @@ from specpreflight.errors import InputError
 
 if TYPE_CHECKING:
     from specpreflight.conditions import Conditions, Surroundings
+    from specpreflight.models.checkpoint import Problem
     from specpreflight.scanning import Scanned, Survey
     from specpreflight.scanning.changes import Changes
     from specpreflight.scanning.checking import Job
@@ -100,6 +101,7 @@ def run_scan(options: Options, extent: Extent) -> int:
     from specpreflight.sources.checkpoint_tree import CheckpointTree
 
     tally, worst = Tally(), 0
+    problems: dict[Problem, None] = {}
     watch = None if options.policy is None else IdleWatch(options.policy)
     tree = CheckpointTree(roots_of(options.paths, extent), latest=extent.latest)
     plan = plan_scan(options, extent)
@@ -110,6 +112,7 @@ def run_scan(options: Options, extent: Extent) -> int:
         scanned = scanned_in(found, plan, options, extent)
         for one in progress.count(scanned, most_launches(found, options)):
             worst = worst_of(worst, _rank(one, options))
+            problems.update(dict.fromkeys(one.problems))
             if one.report is None:
                 tally.failed.append(one.failure or "a launch could not be checked")
                 continue
@@ -125,6 +128,8 @@ def run_scan(options: Options, extent: Extent) -> int:
             tally.idle += watch.idle_in_tree() if is_whole else watch.idle()
         for writer in writers:
             writer.end(tally, found.unreadable)
+    for problem in problems:
+        report_error(InputError(problem.message, hint=problem.hint))
     for unreadable in found.unreadable:
         report_error(InputError(f"{unreadable.path}: {unreadable.reason}"))
     if options.form != "text":  # which has it in its last lines
@@ -149,9 +154,6 @@ def _rank(one: Scanned, options: Options) -> int:
         return 3
     for failure in one.report.internal_errors:
         click.echo(f"specpreflight: internal error: {failure}", err=True)
-    if not any(finding.rule == "config-unreadable" for finding in one.report.findings):
-        for problem in one.problems:
-            report_error(InputError(problem.message, hint=problem.hint))
     if one.report.internal_errors:
         return 3
     if one.problems:

@@ -14,7 +14,7 @@ while it handles the arguments, and a draft of the speculators format names the 
 A trailing comma in the draft's config.json.
 
 ## Fix
-Mend the file at the place that stderr names.
+Mend the file at the place that the finding names.
 
 ## Fix safety
 Nothing is edited.
@@ -28,9 +28,15 @@ transformers `configuration_utils.py:_get_config_dict`.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
+
+from specpreflight.models.finding import Finding
+from specpreflight.models.launch import Launch
+from specpreflight.models.resolved import Resolved
 from specpreflight.rules.rule import rule_of_events
 
-RULE = rule_of_events(
+_OF_EVENTS = rule_of_events(
     name="config-unreadable",
     summary="a config.json that is not there, or that is no JSON",
     since="0.1.0",
@@ -38,3 +44,20 @@ RULE = rule_of_events(
     topics=("config.unreadable", "config.missing"),
     remedies={},
 )
+
+
+def _check(launch: Launch, resolved: Resolved) -> Iterator[Finding]:
+    """Yield what the engine says, with what is wrong with the file before it."""
+    causes = list(_causes(launch))
+    for finding in _OF_EVENTS.check(launch, resolved):
+        yield replace(finding, detail="\n".join(filter(None, [*causes, finding.detail])))
+
+
+def _causes(launch: Launch) -> Iterator[str]:
+    for checkpoint in (launch.target, launch.draft):
+        if checkpoint is not None and checkpoint.problem is not None:
+            _, message, hint = checkpoint.problem
+            yield f"{message}; {hint}" if hint else message
+
+
+RULE = _OF_EVENTS._replace(check=_check)
