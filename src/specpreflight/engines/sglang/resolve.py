@@ -145,8 +145,9 @@ def _merge(predictions: Mapping[Machine, Prediction]) -> Resolved:
         if all(other.values.get(name) == value for other in others)
     }
     unknown = list(dict.fromkeys(each for p in predictions.values() for each in p.unknown))
-    for name in first.values.keys() - values.keys():
-        unknown.append((name, "depends on the machine: " + _by_machine(predictions, name)))
+    for name in first.values:  # in their order: a difference of sets has another in each process
+        if name not in values:
+            unknown.append((name, "depends on the machine: " + _by_machine(predictions, name)))
     for machine, prediction in predictions.items():
         for event in prediction.events:
             if event.outcome in STOPPING and not _said(event, events):
