@@ -33,6 +33,9 @@ _FORKS: Final = sys.platform == "linux"
 #: Jobs that a process is handed: the one that it runs, and one to go on with.
 _HANDED: Final = 2
 
+#: Objects that may be made between two looks for garbage.
+_OBJECTS: Final = 50_000
+
 
 class WorkerError(Exception):
     """A job ended every process that ran it."""
@@ -229,12 +232,18 @@ def _portable(error: Exception) -> Exception:
 
 @contextmanager
 def collecting() -> Iterator[None]:
-    """Collect garbage meanwhile, which a command that checks one launch leaves to the end."""
-    was_collecting = gc.isenabled()
+    """Collect garbage meanwhile, which a command that checks one launch leaves to the end.
+
+    A check makes thousands of objects and few cycles: to look for those after each would take a
+    twentieth of the time.
+    """
+    was_collecting, thresholds = gc.isenabled(), gc.get_threshold()
+    gc.set_threshold(_OBJECTS, *thresholds[1:])
     gc.enable()
     try:
         yield
     finally:
+        gc.set_threshold(*thresholds)
         if not was_collecting:
             gc.disable()
 
