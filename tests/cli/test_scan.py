@@ -108,6 +108,20 @@ def test_why_a_config_is_unreadable_is_told_once_for_each_file(
     assert "run/epoch_2/config.json: is an HTML page" in (tree / "out").read_text()
 
 
+def test_weights_that_cannot_be_read_do_not_part_a_pair(
+    run: Callable[..., Any], tree: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tree / "run" / "epoch_1" / "model.safetensors").write_bytes(bytes(8))
+    os.mkfifo(tree / "run" / "epoch_2" / "model.safetensors")
+
+    def refuse(path: str) -> bytes:
+        raise PermissionError(13, "Permission denied", path)
+
+    monkeypatch.setattr("specpreflight.sources.checkpoint_identity._read_header", refuse)
+    ran = run("scan", ".", "--no-env", "--format", "json")
+    assert pairs_of(ran.data) == [("./target", "./run/epoch_1"), ("./target", "./run/epoch_2")]
+
+
 def test_a_pairs_file(run: Callable[..., Any], tree: Path) -> None:
     shutil.copytree(EXAMPLE / "target", tree / "other")
     (tree / "pairs.tsv").write_text("# target\tdraft\nother\trun/epoch_*\n")

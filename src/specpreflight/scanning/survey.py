@@ -166,9 +166,12 @@ class _Observer:
         name = f"{path}/config.json"
         try:
             data, status = read_with_status(name, name)
-            surroundings = digest_surroundings(status, entries)
         except (InputError, OSError):
             return Surveyed(path, real, None, Profile("unknown"))
+        try:
+            surroundings = digest_surroundings(status, entries)
+        except OSError:  # which the check of it reports
+            surroundings = None
         names = [entry.name for entry in entries]
         beside_weights = len(names) > 1 and any(name.endswith(_MODEL_FILES) for name in names)
         digest = digest_of(data)
@@ -182,7 +185,7 @@ class _Observer:
         if profile.kind != "target" and "README.md" in names:
             statements = (*profile.statements, *_card_statements(path))
             profile = profile._replace(statements=statements)
-        if by_path:
+        if by_path or surroundings is None:
             return Surveyed(path, real, None, profile)
         if alike is not None:
             alike = Likeness(identify(alike.digest, surroundings), alike.unread)

@@ -67,6 +67,8 @@ def digest_surroundings(status: os.stat_result, entries: Sequence[os.DirEntry[st
             continue
         days = int(max(found.st_mtime - status.st_mtime, 0) // _DAY)
         facts += (found.st_size, days)
+        if not stat.S_ISREG(found.st_mode):  # a pipe would never end
+            continue
         if name.endswith(".safetensors"):
             facts.append(digest_of(_read_header(entry.path)).hex())
         elif name in _SIDE_FILES:

@@ -8,6 +8,7 @@ and `read_metadata` in its `tensor.rs`): a file refused there is refused by ever
 from __future__ import annotations
 
 import json
+import stat
 import struct
 from dataclasses import dataclass, field
 from itertools import chain
@@ -44,7 +45,11 @@ def read_header(path: Path, name: str) -> Header:
     can't be opened is a problem like the others.
     """
     try:
-        size = path.stat().st_size
+        status = path.stat()
+        size = status.st_size
+        if not stat.S_ISREG(status.st_mode):  # opening a pipe would wait for its other end
+            pipe = WeightProblem("unreadable", name, "can't be read: no regular file")
+            return Header(0, problems=(pipe,))
         with path.open("rb") as file:
             start = file.read(8)
             problem = _problem_of_start(start, size, file.read(56), name)
