@@ -54,6 +54,7 @@ class Surroundings:
         nccl: the NCCL release that will run, as the user gave it.
         locate: turns a path that a command names into one of this machine; where it is `None`, its
             volumes and folders do.
+        folders: where a relative path may start as well, beside the command's own folders.
         find: returns the folder of a Hub repository and revision.
     """
 
@@ -66,6 +67,7 @@ class Surroundings:
     hardware: Hardware | None = None
     nccl: str | None = None
     locate: Callable[[str], str] | None = None
+    folders: tuple[str, ...] = ()
     find: Callable[[str, str], Path | None] = find_snapshot
 
     def environment(self, command: Command | None, engine: EngineVersion) -> Mapping[str, Variable]:
@@ -191,7 +193,7 @@ def launches_of(
     Raises:
         UsageError, InputError: see `conditions_of`.
     """
-    locate = around.locate or (str if command is None else _Locator(command))
+    locate = around.locate or (str if command is None else _Locator(command, around.folders))
     return [one.build(target, draft, locate) for one in conditions_of(command, around)]
 
 
@@ -246,21 +248,30 @@ def _is_elsewhere(command: Command) -> bool:
 class _Locator:
     """Finds the checkpoints that a launch names, which may lie outside its container."""
 
-    def __init__(self, command: Command) -> None:
+    def __init__(self, command: Command, others: Sequence[str] = ()) -> None:
         self._command = command
+        self._others = others
 
     def __call__(self, path: str) -> str:
         outside = self._command.outside(path)
         if os.path.lexists(outside):
             return outside
         for folder in self._folders():
-            if (folder / outside).exists():
+            if os.path.lexists(folder / outside):
                 return str(folder / outside)
         return outside
 
     def _folders(self) -> Iterator[Path]:
-        """Yield where a relative path may start: where the command changes to, beside its file."""
+        """Yield where a relative path may start.
+
+        That is where the command changes to, beside its file, at the top of the file's repository,
+        and in the other folders.
+        """
         if self._command.directory is not None:
             yield Path(self._command.outside(self._command.directory))
         if self._command.path is not None:
-            yield Path(self._command.path).parent
+            beside = Path(self._command.path).parent
+            yield beside
+            whole = beside.resolve()
+            yield from [one for one in (whole, *whole.parents) if (one / ".git").exists()][:1]
+        yield from map(Path, self._others)

@@ -192,3 +192,24 @@ def test_a_json_file_that_starts_nothing_is_a_target(run: Callable[..., Any], tr
     ran = run("scan", "template.json", "--no-env", "--format", "json")
     assert [one["inputs"]["target"] for one in ran.data["reports"]] == ["template.json"]
     assert [one.inputs.target for one in scan("template.json")] == ["template.json"]
+
+
+@pytest.mark.parametrize("mark", [".git", None], ids=["a repository", "a directory to scan"])
+def test_paths_of_a_file_may_start_at_the_top(
+    run: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mark: str | None
+) -> None:
+    top = tmp_path / "top"
+    shutil.copytree(EXAMPLE / "target", top / "models" / "target")
+    shutil.copytree(EXAMPLE / "draft", top / "models" / "draft")
+    script = top / "deploy" / "prod" / "serve.sh"
+    script.parent.mkdir(parents=True)
+    text = f"sglang serve --model-path models/target {EAGLE3} --speculative-draft-model-path"
+    script.write_text(f"{text} models/draft\n")
+    if mark is not None:
+        (top / mark).mkdir()
+    monkeypatch.chdir(tmp_path)
+    ran = run("scan", "top/deploy" if mark else "top", "--no-env", "--format", "json")
+    assert ran.code == 1
+    reports = ran.data.get("reports", [ran.data])
+    assert [one["inputs"]["launch_file"] for one in reports] == ["top/deploy/prod/serve.sh"]
+    assert reports[0]["verdict"]["outcome"] == "crashes"

@@ -188,12 +188,15 @@ def plan_scan(options: Options, extent: Extent) -> Plan:
         UsageError: an engine, a revision or the engine's arguments cannot be understood.
         InputError: a file that they name cannot be read.
     """
+    from dataclasses import replace
+
     from specpreflight.cli.loading import surroundings_of
     from specpreflight.scanning import common_conditions
     from specpreflight.scanning.changes import changes_since
     from specpreflight.sources.pairs_file import read_pairs
 
-    around, since = surroundings_of(options), extent.changed_since
+    around = replace(surroundings_of(options), folders=options.paths)
+    since = extent.changed_since
     return Plan(
         around,
         common_conditions(options.words, around),

@@ -94,6 +94,7 @@ def scan(
         engines=() if engine is None else (identify_engine(engine),),
         given=environment or {},
         hardware=hardware,
+        folders=tuple(given),
     )
     conditions = common_conditions(words, around)
     with closing(survey(CheckpointTree(given, latest=latest))) as found:
