@@ -107,3 +107,15 @@ def test_a_process_that_is_gone_or_of_somebody_else(run: Run) -> None:
     refused(run("env", "show", "--pid", str(process.pid)), str(process.pid))
     if os.getuid() != 0:
         refused(run("env", "show", "--pid", "1"), "belongs to another user")
+
+
+@pytest.mark.parametrize("text", ["x", "1", "[a]", "services: x", "services: [a]", "--- []"])
+def test_a_compose_file_without_services(
+    run: Callable[..., Any], tmp_path: Path, text: str
+) -> None:
+    file = tmp_path / "compose.yaml"
+    file.write_text(text)
+    ran = run("env", "write", "--to", "compose", "--no-env", "--env", "NCCL_ALGO=Ring", file)
+    assert ran.code in (2, 4)
+    assert ran.stderr.startswith("specpreflight: ")
+    assert file.read_text() == text

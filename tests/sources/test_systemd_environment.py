@@ -12,7 +12,7 @@ import pytest
 
 from specpreflight.models.nccl import Release
 from specpreflight.sources.environment_sources import EnvironmentSource, read_environment_source
-from specpreflight.sources.systemd_files import find_drop_ins
+from specpreflight.sources.systemd_files import expand_wildcard, find_drop_ins
 
 RELEASE = Release(2, 27, 5)
 
@@ -159,3 +159,16 @@ def test_a_quadlet_lets_its_own_settings_win(tmp_path: Path) -> None:
         "[Service]\nEnvironment=NCCL_DEBUG=INFO\n",
     )
     assert values(source) == {"NCCL_ALGO": "Ring", "NCCL_PROTO": '"LL"'}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "found"), [("*", ["a"]), ("**", ["a"]), ("**x", []), ("[", []), ("***/a", [])]
+)
+def test_a_pattern_of_environment_files_is_one_of_glob(
+    tmp_path: Path, pattern: str, found: list[str]
+) -> None:
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "a").write_text("NCCL_ALGO=Ring\n")
+    (tmp_path / "in" / ".hidden").write_text("NCCL_PROTO=LL\n")
+    wanted = [str(tmp_path / "in" / name) for name in found]
+    assert expand_wildcard(f"{tmp_path}/in/{pattern}") == wanted

@@ -6,13 +6,15 @@ import atexit
 import gc
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
 import click
 
 from specpreflight import __version__
-from specpreflight.errors import SpecpreflightError
+from specpreflight.errors import InputError, SpecpreflightError
 
 #: Command → (module under `specpreflight.cli`, one line of help). The help stands here so that
 #: `--help` imports none of them.
@@ -92,7 +94,8 @@ class LazyGroup(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; what a user caused becomes one line and the contract's exit code."""
         try:
-            return super().invoke(ctx)
+            with _escaping(sys.stdout):
+                return super().invoke(ctx)
         except SpecpreflightError as error:
             report_error(error)
             ctx.exit(error.exit_code)
@@ -101,6 +104,10 @@ class LazyGroup(click.Group):
         except KeyboardInterrupt:
             click.echo("specpreflight: interrupted", err=True)
             ctx.exit(130)
+        except OSError as error:
+            report_error(_refused(error))
+            _print_traceback_if_asked()
+            ctx.exit(InputError.exit_code)
         except Exception as error:
             click.echo(
                 f"specpreflight: internal error: {type(error).__name__}: {error}\n"
@@ -113,9 +120,40 @@ class LazyGroup(click.Group):
 
 def report_error(error: SpecpreflightError) -> None:
     """Write what a user caused to stderr: the fact on one line, the remedy on the next."""
-    click.echo(f"specpreflight: {error.message}", err=True)
+    click.echo(f"specpreflight: {_visible(error.message)}", err=True)
     if error.hint:
-        click.echo(f"  {error.hint}", err=True)
+        click.echo(f"  {_visible(error.hint)}", err=True)
+
+
+def _refused(error: OSError) -> InputError:
+    """Return what the system refused to do, where no reader or writer has words of its own."""
+    reason = (error.strerror or str(error)).lower()
+    place = "the output" if error.filename is None else os.fsdecode(error.filename)
+    return InputError(f"{place}: {reason}", hint="see whether it is there, and may be used")
+
+
+def _visible(text: str) -> str:
+    """Return text that a file's or a caller's names stand in, safe to show on a terminal."""
+    lines = text.split("\n")
+    if all(map(str.isprintable, lines)):
+        return text
+    from specpreflight.reports.printable import printable
+
+    return "\n".join(map(printable, lines))
+
+
+@contextmanager
+def _escaping(stream: Any) -> Iterator[None]:
+    """Write as `\\u274c` what the encoding of a stream lacks, instead of failing on it."""
+    before = getattr(stream, "errors", None)
+    if before != "strict" or not hasattr(stream, "reconfigure"):
+        yield
+        return
+    stream.reconfigure(errors="backslashreplace")
+    try:
+        yield
+    finally:
+        stream.reconfigure(errors=before)
 
 
 def _print_traceback_if_asked() -> None:

@@ -150,7 +150,8 @@ def _only_service(text: str) -> str | None:
     from specpreflight.sources.yaml_text import read_yaml
 
     documents = read_yaml(text, "the compose file")
-    services = documents[0].get("services") if documents else None
+    first = documents[0] if documents else None
+    services = first.get("services") if isinstance(first, Mapping) else None
     names = list(services) if isinstance(services, Mapping) else []
     if len(names) > 1:
         raise UsageError(

@@ -18,6 +18,7 @@ from specpreflight.models.argument_parser import Option, canonical_flags
 from specpreflight.models.command import Command
 from specpreflight.models.launch import Variable
 from specpreflight.models.secrets import redact, redact_words
+from specpreflight.reports.printable import printable
 
 #: Flags that no start of speculation depends on: addresses, parsers, templates, logs, metrics.
 _ASIDE = re.compile(
@@ -241,7 +242,7 @@ def _paths(flags: Mapping[str, Any]) -> dict[str, str | None]:
 
 def render(command: Command, described: Mapping[str, Any]) -> str:
     """Return the launch for a reader at a terminal."""
-    return "\n".join(_lines(command, described))
+    return "\n".join(map(printable, _lines(command, described)))
 
 
 def _lines(command: Command, described: Mapping[str, Any]) -> Iterator[str]:
@@ -253,15 +254,13 @@ def _lines(command: Command, described: Mapping[str, Any]) -> Iterator[str]:
     yield "flags"
     width = max(map(len, described["flags"]), default=0)
     for name, value in described["flags"].items():
-        shown = "" if value is True else " ".join(value) if isinstance(value, list) else value
-        shown = json.dumps(shown) if isinstance(shown, dict) else shown
-        yield f"  --{name:<{width}}  {shown}".rstrip()
+        yield f"  --{name:<{width}}  {_shown(value)}".rstrip()
     if command.environment:
         yield "environment"
         for variable in sorted(command.environment, key=lambda found: found.name):
             line = variable.origin.line
             place = f"  ({variable.origin.path}:{line})" if line else ""
-            yield f"  {variable.name}={variable.value}{place}"
+            yield f"  {variable.name}={redact(variable.name, variable.value)}{place}"
     for lost in command.lost:
         yield f"lost: line {lost.line}: {' '.join(lost.words)}"
     if command.unresolved:
@@ -270,3 +269,12 @@ def _lines(command: Command, described: Mapping[str, Any]) -> Iterator[str]:
         yield f"note: {note}"
     for other in command.others:
         yield f"also starts: {other.engine} · {other.entry} (launch {other.command_index})"
+
+
+def _shown(value: Any) -> str:
+    """Return a flag's value as words, or as JSON where it is no text."""
+    if value is True:
+        return ""
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return " ".join(value)
+    return json.dumps(value) if isinstance(value, (dict, list)) else str(value)

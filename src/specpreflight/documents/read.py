@@ -231,7 +231,7 @@ def _missing(path: Path, name: str) -> InputError:
     for parent in reversed(path.parents):
         if not parent.is_dir():
             problem = "is a file, not a directory" if parent.exists() else "does not exist"
-            return InputError(f"{name}: {parent} {problem}", hint="check the path")
+            return InputError(f"{name}: {printable(str(parent))} {problem}", hint="check the path")
     return InputError(f"{name}: no such file", hint="check the path")
 
 

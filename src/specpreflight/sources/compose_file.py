@@ -74,7 +74,7 @@ def _words(value: Any, known: Mapping[str, str]) -> tuple[str, ...] | None:
 
 
 def _env_files(value: Any) -> Iterator[str]:
-    for item in [value] if isinstance(value, (str, dict)) else value or ():
+    for item in value if isinstance(value, list) else [value]:
         path = item.get("path") if isinstance(item, dict) else item
         if isinstance(path, str):
             yield path

@@ -25,7 +25,8 @@ def find_snapshot(repository: str, revision: str) -> Path | None:
     """Return the snapshot folder of a cached revision that has a config.json, else `None`."""
     folder = cache_directory() / ("models--" + repository.replace("/", "--"))
     reference = folder / "refs" / revision
-    commit = reference.read_text().strip() if reference.is_file() else revision
+    is_named = os.path.isfile(reference)  # noqa: PTH113 (no name is too long for it)
+    commit = reference.read_text().strip() if is_named else revision
     snapshot = folder / "snapshots" / commit
     return snapshot if os.path.lexists(snapshot / "config.json") else None
 

@@ -72,17 +72,7 @@ class _Manifest:
     def __init__(self, tracer: Tracer, given: Mapping[str, str], documents: list[Any]) -> None:
         self._tracer = tracer
         self._given = given
-        self._maps = {
-            document["metadata"]["name"]: {
-                **(document.get("data") or {}),
-                **(document.get("stringData") or {}),
-            }
-            for document in documents
-            if isinstance(document, dict)
-            and document.get("kind") in ("ConfigMap", "Secret")
-            and isinstance(document.get("metadata"), dict)
-            and "name" in document["metadata"]
-        }
+        self._maps = dict(_maps(documents))
 
     def walk(self, node: Any, around: _Surroundings) -> None:
         """Follow what stands in a node, and then what stands below it."""
@@ -140,7 +130,8 @@ class _Manifest:
                 environment.update(self._variables(value.get("env_vars")))
             elif role := _ROLE_ENVIRONMENT.fullmatch(key):
                 roles[role.group(1)] = self._variables(value)
-        for reference in node.get("envFrom") or ():
+        references = node.get("envFrom")
+        for reference in references if isinstance(references, list) else ():
             environment.update(self._from_map(reference))
         volumes = dict(around.volumes)
         listed = node.get("volumes")
@@ -193,18 +184,23 @@ class _Manifest:
         for kind in ("configMapKeyRef", "secretKeyRef"):
             reference = source.get(kind) if isinstance(source, dict) else None
             if isinstance(reference, dict):
-                values = self._maps.get(reference.get("name"), {})
-                if reference.get("key") in values:
-                    return str(values[reference["key"]])
+                values = self._named(reference)
+                key = str(reference.get("key"))
+                if key in values:
+                    return str(values[key])
         return self._given.get(name, f"${{{name}}}")
 
     def _from_map(self, reference: Any) -> Iterator[tuple[str, Variable]]:
         for kind in ("configMapRef", "secretRef"):
             named = reference.get(kind) if isinstance(reference, dict) else None
             if isinstance(named, dict):
-                prefix = reference.get("prefix") or ""
-                for key, value in self._maps.get(named.get("name"), {}).items():
+                prefix = str(reference.get("prefix") or "")
+                for key, value in self._named(named).items():
                     yield prefix + key, variable(prefix + key, str(value), self._tracer.path)
+
+    def _named(self, reference: dict[str, Any]) -> Mapping[str, Any]:
+        """Return what the config map or secret holds that a reference names."""
+        return self._maps.get(str(reference.get("name")), {})
 
     # Containers and commands
 
@@ -277,7 +273,7 @@ class _Manifest:
                 yield inside, host["path"]
             config = volume.get("configMap")
             if isinstance(config, dict):
-                for key, text in self._maps.get(config.get("name"), {}).items():
+                for key, text in self._named(config).items():
                     file = inside if mount.get("subPath") else f"{inside.rstrip('/')}/{key}"
                     self._tracer.written[file] = str(text)
 
@@ -310,6 +306,18 @@ class _Manifest:
             Entry(engine, "ray serve engine_kwargs", tuple(words)),
             Process((), around.environment, line=node.lines.get("engine_kwargs")),
         )
+
+
+def _maps(documents: list[Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the name and the content of each config map and secret."""
+    for document in documents:
+        if isinstance(document, YamlMap) and document.get("kind") in ("ConfigMap", "Secret"):
+            metadata = document.get("metadata")
+            name = metadata.text("name") if isinstance(metadata, YamlMap) else None
+            parts = (document.get("data"), document.get("stringData"))
+            if name is not None:
+                held = [part for part in parts if isinstance(part, YamlMap)]
+                yield name, {key: value for part in held for key, value in part.items()}
 
 
 def _is_container(node: YamlMap) -> bool:

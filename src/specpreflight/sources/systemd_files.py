@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from glob import glob
 from pathlib import Path
 from typing import Final
 
@@ -41,10 +42,9 @@ def find_drop_ins(unit: Path) -> list[Path]:
 
 def expand_wildcard(name: str) -> list[str]:
     """Return the files that an EnvironmentFile= names, sorted; itself where it is no pattern."""
-    path = Path(name)
-    if not path.is_absolute() or not any(mark in name for mark in "*?["):
+    if not Path(name).is_absolute() or not any(mark in name for mark in "*?["):
         return [name]
-    return sorted(map(str, Path(path.anchor).glob(str(path.relative_to(path.anchor)))))
+    return sorted(glob(name))  # noqa: PTH207 (as glob(3) does: no `**`, no hidden files)
 
 
 def _folders(name: str) -> Iterator[str]:

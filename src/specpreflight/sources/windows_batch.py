@@ -41,9 +41,9 @@ def read_batch(
             name = setting.group(1) or setting.group(3)
             value = setting.group(2) if setting.group(1) else setting.group(4)
             environment[name] = variable(name, value, tracer.path, number)
-        elif expanded.strip() and not _COMMENT.match(expanded):
+        elif not _COMMENT.match(expanded):
             words = tuple(split_words(expanded.strip().removeprefix("@")))
-            words = words[1:] if words[0].lower() in ("start", "call") else words
+            words = words[1:] if words[:1] and words[0].lower() in ("start", "call") else words
             tracer.follow(Process(words, environment, given, line=number))
 
 

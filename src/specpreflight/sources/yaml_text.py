@@ -90,13 +90,24 @@ class _Builder:
                 found.lines.append(item.start_mark.line + 1)
                 found.texts.append(_scalar_text(item))
             return found
-        return self._loader.construct_object(node)
+        return self._scalar(node)
+
+    def _scalar(self, node: Any) -> Any:
+        """Return a scalar's value; of `2020-99-99` and `!!int x` PyYAML itself says nothing."""
+        try:
+            return self._loader.construct_object(node)
+        except (ValueError, KeyError, AttributeError):
+            kind = node.tag.rpartition(":")[2]
+            problem = f"a value of type {kind} that is none"
+            raise self._yaml.constructor.ConstructorError(
+                None, None, problem, node.start_mark
+            ) from None
 
     def _mapping(self, node: Any) -> YamlMap:
         self._loader.flatten_mapping(node)
         found = YamlMap()
         for key_node, value_node in node.value:
-            key = self._loader.construct_object(key_node)
+            key = self._scalar(key_node)
             key = key if isinstance(key, str) else _scalar_text(key_node)
             if not isinstance(key, Hashable):
                 continue

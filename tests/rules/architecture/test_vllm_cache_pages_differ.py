@@ -19,6 +19,9 @@ RULE = "vllm-cache-pages-differ"
         ("0.10.2", (), {"num_key_value_heads": ...}, ["crashes"]),
         ("0.10.2", (), {}, []),
         ("0.10.2", ("-tp", "8"), {"num_key_value_heads": 4}, []),
+        ("0.10.2", ("-tp", "1"), {"num_key_value_heads": 32}, ["crashes"]),
+        ("0.10.2", ("-tp", "0"), {"num_key_value_heads": 32}, []),
+        ("0.10.2", ("-tp", "-1"), {"num_key_value_heads": 32}, []),
         ("0.11.0", (), {"num_key_value_heads": 32}, []),
     ],
 )

@@ -50,7 +50,7 @@ def check_cache_pages(
     record: Record, knowledge: Knowledge, options: Options, target: Model, draft: Model
 ) -> None:
     """Restate `get_kv_cache_config` of 0.10: the pages of all layers have one size."""
-    if knowledge.since("0.11.0"):
+    if knowledge.since("0.11.0") or options.tensor_parallel_size < 1:
         return
     sizes = [_row_size(model.text, options.tensor_parallel_size) for model in (target, draft)]
     if None in sizes or sizes[0] == sizes[1]:
