@@ -136,6 +136,18 @@ class TestTree:
         assert resolved.values["draft_context_length"].value == 131072
 
 
+def test_methods_of_transformers_that_are_not_at_hand_stop_nothing(tmp_path: Path) -> None:
+    whisper = {
+        "architectures": ["WhisperForConditionalGeneration"],
+        "model_type": "whisper",
+        "d_model": 512,
+        "vocab_size": 51865,
+    }
+    alone = make_launch(tmp_path, whisper, LLAMA_EAGLE3, engine="sglang@0.5.23")
+    resolved = ENGINE.resolve(replace(alone, draft=None, draft_path=None, argv=()))
+    assert not [event for event in resolved.events if "to_dict" in (event.engine_message or "")]
+
+
 class TestUnknown:
     """What the machine decides is told as unknown, with what each kind of machine would do."""
 

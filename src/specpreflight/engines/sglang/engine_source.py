@@ -111,6 +111,8 @@ class EngineSource(Evaluator):
         answers: model path → the contents of a checkpoint there, and what the code made of them.
     """
 
+    unshipped = frozenset({"to_dict", "to_diff_dict", "to_json_string", "update"})
+
     def __init__(
         self,
         sources: Sources,

@@ -43,6 +43,9 @@ _OURS = (Function, Method, Class, External, Opaque)
 class Objects(Parts):
     """The part of the evaluator that knows classes; mixed into `Evaluator`."""
 
+    #: Names of methods that classes have and whose text is not at hand.
+    unshipped: frozenset[str] = frozenset()
+
     # definitions
 
     def define(self, node: ast.FunctionDef, frame: Frame) -> Any:
@@ -212,7 +215,7 @@ class Objects(Parts):
             fallback = self.inherited(subject.cls, "__getattr__")
             if isinstance(fallback, Function):
                 return self.call(fallback, [subject, name], {})
-            if subject.cls.inherits_unknown:
+            if subject.cls.inherits_unknown or name in self.unshipped:
                 return Opaque(f"{subject.cls.name}.{name}")
             raise raised("AttributeError", f"'{subject.cls.name}' object has no attribute '{name}'")
         if isinstance(found, Function) and found.kind != "staticmethod":
