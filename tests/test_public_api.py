@@ -56,6 +56,14 @@ def test_a_scan() -> None:
     assert [report.summary.errors for report in reports] == [1]
 
 
+def test_paths_may_be_path_objects() -> None:
+    draft, target = EXAMPLE / "draft", EXAMPLE / "target"
+    [scanned] = scan(draft, target=target)
+    checked = check(build_launch(target, draft))
+    assert scanned.findings == checked.findings
+    assert checked.inputs.target == str(target)
+
+
 def test_callers_can_be_type_checked() -> None:
     assert (Path(specpreflight.__file__).parent / "py.typed").is_file()
     assert inspect.signature(check).return_annotation == "Report"

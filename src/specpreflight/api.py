@@ -7,6 +7,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
@@ -77,8 +78,8 @@ def identify_engine(wanted: str) -> EngineVersion:
 
 
 def build_launch(
-    target: str | Checkpoint | None = None,
-    draft: str | Checkpoint | None = None,
+    target: str | os.PathLike[str] | Checkpoint | None = None,
+    draft: str | os.PathLike[str] | Checkpoint | None = None,
     *,
     engine: str | EngineVersion = "sglang",
     words: Sequence[str] = (),
@@ -186,20 +187,22 @@ def judge(report: Report, policy: Policy) -> Report:
     return replace(report, findings=findings, summary=_summary(findings, report.skipped))
 
 
-def _path_of(given: str | Checkpoint | None) -> str | None:
-    return given.given if isinstance(given, Checkpoint) else given
+def _path_of(given: str | os.PathLike[str] | Checkpoint | None) -> str | None:
+    if isinstance(given, Checkpoint):
+        return given.given
+    return None if given is None else os.fspath(given)
 
 
 def _read(
     role: str,
-    given: str | Checkpoint | None,
+    given: str | os.PathLike[str] | Checkpoint | None,
     revision: Any,
     find: Callable[[str, str], Path | None],
 ) -> Checkpoint | None:
     if given is None or isinstance(given, Checkpoint):
         return given
     wanted = revision if isinstance(revision, str) else None
-    return read_checkpoint(role, given, revision=wanted, find=find)
+    return read_checkpoint(role, os.fspath(given), revision=wanted, find=find)
 
 
 def _read_environment(launch: Launch) -> Launch:

@@ -48,7 +48,7 @@ class ScanError(SpecpreflightError):
 def scan(
     paths: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     *,
-    target: str | None = None,
+    target: str | os.PathLike[str] | None = None,
     pairs: str | os.PathLike[str] | None = None,
     engine: str | None = None,
     words: Sequence[str] = (),
@@ -111,7 +111,7 @@ def scan(
             found,
             runner,
             around,
-            target=target,
+            target=None if target is None else os.fspath(target),
             pairs=stated,
             changes=changes,
             policy=policy,
