@@ -143,5 +143,30 @@ def test_a_broken_plugin_is_an_internal_error_that_is_reported(
     assert json.loads(ran.stdout)["verdict"]["outcome"] == "crashes", "the rest is still checked"
 
 
+RAISES = """
+from specpreflight.rules.rule import Rule
+
+def check(launch, resolved):
+    raise ValueError("whatever it reads")
+    yield
+
+RULES = Rule("acme-raises", "a rule that fails", "1", check)
+"""
+
+
+def test_a_scan_asks_it_whatever_the_cache_holds(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(project.folder / "cache"))
+    project.add_plugin("raises", RAISES)
+    words = ("scan", "draft", "--target", "target", "--no-env")
+    plain = project.run(*words)
+    assert plain.code == 1
+    named = project.run(*words, "--plugin", "raises")
+    assert named.code == 3
+    assert "rule acme-raises failed: ValueError: whatever it reads" in named.stderr
+    assert project.run(*words) == plain
+
+
 def test_names_are_those_of_the_rules() -> None:
     assert list(rule_names()) == [rule.name for rule in load_rules()]

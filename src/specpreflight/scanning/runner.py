@@ -95,7 +95,8 @@ class Runner:
         conditions: one for each engine.
         jobs: how many processes may run.
         policy: how findings count; its plugins run with the checks.
-        store: reports of earlier scans.
+        store: reports of earlier scans; left alone where there are plugins, which may read anything
+            and change without a new version.
         workers: who runs jobs, where it is neither this process nor others beside it.
     """
 
@@ -111,7 +112,7 @@ class Runner:
         self._conditions = conditions
         self._policy = policy
         self._plugins = () if policy is None else policy.plugins
-        self._store = store
+        self._store = None if self._plugins else store
         self._jobs = 1 if workers is not None else jobs
         self._run_job = partial(run_job, conditions=conditions, plugins=self._plugins)
         self._workers: Workers[Job] = workers or ThisProcess(self._run_job)
