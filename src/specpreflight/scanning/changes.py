@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from specpreflight.scanning.subjects import Side, Subject
-from specpreflight.sources.git_changes import changed_files
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,4 +59,6 @@ def changes_since(paths: Iterable[str], revision: str) -> Changes:
         InputError: a path is in no repository, or git is not installed.
         UsageError: the revision is not known there.
     """
+    from specpreflight.sources.git_changes import changed_files
+
     return Changes.of(changed_files(paths, revision))

@@ -25,7 +25,6 @@ from specpreflight.scanning.runner import Scanned
 from specpreflight.scanning.survey import Survey
 from specpreflight.scanning.workers import ALONE, Processes, ThisProcess, Workers
 from specpreflight.sources.checkpoint_tree import Unreadable
-from specpreflight.sources.launch_command import read_launch_file
 
 
 class FileJob(NamedTuple):
@@ -88,6 +87,8 @@ def launches_in(path: str, around: Surroundings) -> tuple[list[Launch], list[str
     missing: it may well be where the file will run. Of the engines to ask, those count that are the
     launch's own: the others would refuse its flags, which says nothing about it.
     """
+    from specpreflight.sources.launch_command import read_launch_file
+
     try:
         if not is_launch_file(Path(path)):
             return launches_of(None, around, target=path), []
