@@ -162,9 +162,16 @@ def test_a_scan_asks_it_whatever_the_cache_holds(
     words = ("scan", "draft", "--target", "target", "--no-env")
     plain = project.run(*words)
     assert plain.code == 1
-    named = project.run(*words, "--plugin", "raises")
+    shutil.copytree(project.folder / "draft", project.folder / "draft" / "epoch_2")
+    forms = ("sarif", "markdown", "github", "junit", "html", "json")
+    outputs = [word for form in forms for word in ("--output", f"{form}={form}.out")]
+    named = project.run(*words, "--plugin", "raises", *outputs)
     assert named.code == 3
-    assert "rule acme-raises failed: ValueError: whatever it reads" in named.stderr
+    failure = "rule acme-raises failed: ValueError: whatever it reads"
+    assert named.stderr.count(failure) == 1, "not for each launch"
+    for form in forms:
+        assert failure in (project.folder / f"{form}.out").read_text()
+    shutil.rmtree(project.folder / "draft" / "epoch_2")
     assert project.run(*words) == plain
 
 

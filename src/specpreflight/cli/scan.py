@@ -128,6 +128,8 @@ def run_scan(options: Options, extent: Extent) -> int:
             tally.idle += watch.idle_in_tree() if is_whole else watch.idle()
         for writer in writers:
             writer.end(tally, found.unreadable)
+    for failure in tally.broken:
+        click.echo(f"specpreflight: internal error: {failure}", err=True)
     for problem in problems:
         report_error(InputError(problem.message, hint=problem.hint))
     for unreadable in found.unreadable:
@@ -152,8 +154,6 @@ def _rank(one: Scanned, options: Options) -> int:
     if one.report is None:
         click.echo(f"specpreflight: internal error: {one.failure}", err=True)
         return 3
-    for failure in one.report.internal_errors:
-        click.echo(f"specpreflight: internal error: {failure}", err=True)
     if one.report.internal_errors:
         return 3
     if one.problems:

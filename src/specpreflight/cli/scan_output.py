@@ -143,7 +143,7 @@ class _Json:
 
         ending = {
             "summary": asdict(tally.summary),
-            "failed": tally.failed,
+            "failed": [*tally.failed, *tally.broken],
             "unpaired": [{"draft": path, "reason": reason} for path, reason in tally.unpaired],
             "unreadable": [one._asdict() for one in unreadable],
             "idle": [one._asdict() for one in tally.idle],
@@ -166,7 +166,7 @@ class _Document:
     def end(self, tally: Tally, unreadable: Sequence[Unreadable]) -> None:
         from specpreflight.cli.rendering import render
 
-        beside = Beside(tally.failed, unreadable, tally.unpaired, tally.idle)
+        beside = Beside(tally.failed, unreadable, tally.unpaired, tally.idle, tuple(tally.broken))
         _write(self._stream, render(self._form, self._reports, beside))
 
 

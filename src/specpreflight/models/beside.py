@@ -17,12 +17,14 @@ class Beside(NamedTuple):
         unreadable: paths that could not be read or understood, and why.
         unpaired: drafts that were checked without a target, and why.
         idle: ignores and known findings that have nothing to do any more.
+        broken: rules and plugins that failed, one text each, however many launches they were for.
     """
 
     failed: Sequence[str] = ()
     unreadable: Sequence[tuple[str, str]] = ()
     unpaired: Sequence[tuple[str, str]] = ()
     idle: Sequence[Idle] = ()
+    broken: Sequence[str] = ()
 
 
 NOTHING: Final = Beside()

@@ -37,17 +37,19 @@ class Section(NamedTuple):
     @property
     def is_failure(self) -> bool:
         """Whether the exit code says of them that not all was checked."""
-        return self.kind in ("failed", "unreadable")
+        return self.kind in ("failed", "broken", "unreadable")
 
 
 def sections_of(beside: Beside) -> Iterator[Section]:
     """Yield what there is, the worst first."""
     failed = [Entry("", text) for text in beside.failed]
+    broken = [Entry("", text) for text in beside.broken]
     unreadable = [Entry(*one) for one in beside.unreadable]
     unpaired = [Entry(*one) for one in beside.unpaired]
     idle = [Entry(one.by, one.message) for one in beside.idle]
     for section in (
         Section("failed", "launches that could not be checked", failed),
+        Section("broken", "rules that failed", broken),
         Section("unreadable", "what could not be read", unreadable),
         Section("unpaired", "drafts without a target", unpaired),
         Section("idle", IDLE, idle),

@@ -65,7 +65,7 @@ def _invocation(sections: Sequence[Section]) -> dict[str, Any]:
         for entry in section.entries:
             text = f"{section.heading}: {entry}."
             notification: dict[str, Any] = {"level": level, "message": {"text": text}}
-            if section.kind != "failed":
+            if entry.place:
                 notification |= _place_of(entry)
             notifications.append(notification)
     return invocation

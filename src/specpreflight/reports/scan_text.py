@@ -19,14 +19,15 @@ _LISTED = 20
 class Tally:
     """What a scan has counted so far.
 
-    `failed` are launches without a report, `unpaired` drafts without a target, and why; `idle` is
-    known when all launches were checked.
+    `failed` are launches without a report, `broken` rules that failed, `unpaired` drafts without a
+    target, and why; `idle` is known when all launches were checked.
     """
 
     launches: int = 0
     failing: int = 0
     summary: Summary = field(default_factory=Summary)
     failed: list[str] = field(default_factory=list)
+    broken: dict[str, None] = field(default_factory=dict)
     unpaired: list[tuple[str, str]] = field(default_factory=list)
     idle: list[Idle] = field(default_factory=list)
 
@@ -35,6 +36,7 @@ class Tally:
         self.launches += 1
         self.failing += report.summary.errors > 0
         self.summary += report.summary
+        self.broken.update(dict.fromkeys(report.internal_errors))
 
 
 def lay_out_launch(report: Report, *, verbose: bool = False) -> Iterator[Line]:
