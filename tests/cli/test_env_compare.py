@@ -96,6 +96,16 @@ def test_what_is_no_snapshot(
     assert message in ran.stderr
 
 
+def test_one_text_that_two_releases_read_differently(
+    run: Run, take: Callable[..., Path], tmp_path: Path
+) -> None:
+    paths = [take("a", "NCCL_ALGO=Ring"), take("b", "NCCL_ALGO=Ring")]
+    paths[1].write_text(paths[1].read_text().replace("all:Ring", "Ring of another release"))
+    ran = run("env", "compare", *paths)
+    assert ran.code == 1
+    assert "NCCL_ALGO is `Ring of another release` on b, `all:Ring` on a" in ran.stdout
+
+
 def test_two_are_needed(run: Run, take: Callable[..., Path], tmp_path: Path) -> None:
     assert run("env", "compare").code == 2
     assert run("env", "compare", take("a")).code == 2

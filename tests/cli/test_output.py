@@ -81,6 +81,32 @@ def test_a_launch_shows_no_escape_and_no_secret(tmp_path: Path) -> None:
     assert ESCAPE not in ran.stdout
 
 
+@pytest.mark.parametrize("form", ["text", "markdown", "html", "junit", "github", "json", "sarif"])
+def test_a_report_shows_no_escape(tmp_path: Path, form: str) -> None:
+    target = write_checkpoint(tmp_path / f"t{ESCAPE}", {**LLAMA, "model_type": ESCAPE})
+    words = ["check", str(target), str(target), "--env", f"NCCL_ALGO={ESCAPE}", "--format", form]
+    ran = CliRunner().invoke(main, [*words, "--isolated"], color=True)
+    assert ran.exit_code == 1
+    assert ESCAPE not in ran.stdout
+
+
+def test_tables_show_no_escape(tmp_path: Path) -> None:
+    one = write_checkpoint(tmp_path / "a", {**LLAMA, "hidden_act": ESCAPE})
+    other = write_checkpoint(tmp_path / "b", LLAMA)
+    log = tmp_path / "x.log"
+    log.write_text("[2026-08-10 11:00:24] server_args=ServerArgs(model_path='\x1b\x1b[2J2J')\n")
+    for words in (
+        ("compare", one, other),
+        ("env", "show", "--env", f"NCCL_ALGO={ESCAPE}", "-v"),
+        ("diagnose", log),
+        ("explain", one, other),
+        ("upgrade-check", one, other, "--from", "0.5.9", "--to", "0.5.11", "-v"),
+    ):
+        ran = CliRunner().invoke(main, list(map(str, words)), color=True)
+        assert ran.exit_code in (0, 1)
+        assert ESCAPE not in ran.stdout
+
+
 @pytest.mark.parametrize(
     ("value", "shown"),
     [

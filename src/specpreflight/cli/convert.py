@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from specpreflight.errors import UsageError
+from specpreflight.reports.printable import printable_lines
 
 if TYPE_CHECKING:
     from specpreflight.models.checkpoint import Checkpoint
@@ -124,4 +125,4 @@ def render_conversion(
     )
     if after.error is not None:
         lines.append(f"it stops: {after.error.exception}: {after.error.message}")
-    return "\n".join((*lines, ""))
+    return printable_lines("\n".join((*lines, "")))

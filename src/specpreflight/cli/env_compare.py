@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from specpreflight.errors import UsageError
+from specpreflight.reports.printable import printable
 
 if TYPE_CHECKING:
     from specpreflight.models.finding import Finding
@@ -141,7 +142,7 @@ def _difference_data(difference: Difference) -> dict[str, Any]:
 def _as_text(
     snapshots: Sequence[Snapshot], differences: Sequence[Difference], findings: Sequence[Finding]
 ) -> str:
-    return "\n".join(_lines(snapshots, differences, findings))
+    return "\n".join(map(printable, _lines(snapshots, differences, findings)))
 
 
 def _lines(

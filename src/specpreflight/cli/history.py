@@ -11,6 +11,7 @@ import click
 
 from specpreflight.cli.hosts import each_host
 from specpreflight.cli.remote import reach_hosts
+from specpreflight.reports.printable import printable
 
 if TYPE_CHECKING:
     from specpreflight.fixes.undo import Entry
@@ -42,7 +43,7 @@ def render_history(name: str, entries: Sequence[Entry]) -> str:
     """Return the journal as lines: number, time, what was done, what became of it."""
     if not entries:
         return f"{name}: nothing was fixed here"
-    return "\n".join(line for entry in entries for line in _lines(entry))
+    return "\n".join(printable(line) for entry in entries for line in _lines(entry))
 
 
 def _lines(entry: Entry) -> list[str]:

@@ -9,6 +9,7 @@ import click
 
 from specpreflight.cli.check import WordsCommand
 from specpreflight.errors import InputError, UsageError
+from specpreflight.reports.printable import printable_lines
 
 if TYPE_CHECKING:
     from specpreflight.models.checkpoint import Checkpoint
@@ -182,7 +183,7 @@ def render_keys(
         f"{len(report.taken)} taken, {len(report.dropped)} dropped, "
         f"{len(report.untouched)} parameters untouched"
     )
-    return "\n".join((*lines, "", counts, ""))
+    return printable_lines("\n".join((*lines, "", counts, "")))
 
 
 def _dimensions(shape: tuple[int, ...] | None) -> str:

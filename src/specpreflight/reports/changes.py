@@ -13,7 +13,7 @@ from specpreflight.models.change import Change, Consequence, Part, Since
 from specpreflight.models.comparison import Comparison
 from specpreflight.models.finding import MISSING
 from specpreflight.reports.json import plain_data
-from specpreflight.reports.text import Line, Piece
+from specpreflight.reports.text import Line, Piece, plain
 
 _MARKS: Final = {"worse": "error", "better": "good", "other": "dim"}
 #: The parts in the order in which they are listed.
@@ -29,7 +29,7 @@ _MOST_FILES: Final = 12
 def render_comparison(comparison: Comparison, width: int = 80) -> str:
     """Return a table of what differs, a part after the other, with what each difference does."""
     lines = lay_out_comparison(comparison, width)
-    return "".join("".join(piece.text for piece in line).rstrip() + "\n" for line in lines)
+    return "".join("".join(map(plain, line)).rstrip() + "\n" for line in lines)
 
 
 def comparison_data(comparison: Comparison) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from specpreflight.models.diagnosis import Checked, Diagnosis, Difference
 from specpreflight.models.finding import Finding
+from specpreflight.reports.printable import printable_lines
 
 _STAGES: Final = {
     "ARG": "while reading its arguments",
@@ -93,7 +94,7 @@ def render_diagnosis(
         ]
     else:
         lines += ["", *_differences(differences)]
-    return "\n".join(lines) + "\n"
+    return printable_lines("\n".join(lines)) + "\n"
 
 
 def _headline(diagnosis: Diagnosis) -> str:

@@ -15,6 +15,7 @@ from specpreflight.models.environment_report import (
 )
 from specpreflight.models.finding import SEVERITY_OF_OUTCOME, Finding, Origin, Severity
 from specpreflight.models.reach import Reach
+from specpreflight.reports.printable import printable
 
 
 def render_environment_json(report: EnvironmentReport) -> str:
@@ -60,7 +61,7 @@ def render_environment_text(
     report: EnvironmentReport, *, columns: int = 100, verbose: bool = False
 ) -> str:
     """Return the report as text: the table, where it survives, then what was found."""
-    return "".join(f"{line}\n" for line in _lines(report, columns, verbose))
+    return "".join(f"{printable(line)}\n" for line in _lines(report, columns, verbose))
 
 
 def _lines(report: EnvironmentReport, columns: int, verbose: bool) -> Iterator[str]:

@@ -8,6 +8,7 @@ from specpreflight.models.beside import NOTHING, Beside
 from specpreflight.models.finding import Finding, Severity
 from specpreflight.models.report import Report
 from specpreflight.reports.beside import sections_of
+from specpreflight.reports.printable import printable_lines
 from specpreflight.reports.places import main_place
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
@@ -19,7 +20,7 @@ def render_github(reports: Sequence[Report], beside: Beside = NOTHING) -> str:
     A job shows only so many, so the worst come first, and ignored ones share a single command, as
     does each kind of what stands beside the reports and fails nothing.
     """
-    return "".join((*_failures(beside), *_commands(reports), *_others(beside)))
+    return printable_lines("".join((*_failures(beside), *_commands(reports), *_others(beside))))
 
 
 def _failures(beside: Beside) -> Iterator[str]:

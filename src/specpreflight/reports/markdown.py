@@ -11,6 +11,7 @@ from specpreflight.models.beside import NOTHING, Beside
 from specpreflight.models.finding import Finding, Severity, Value
 from specpreflight.models.report import Report
 from specpreflight.reports.beside import Section, sections_of
+from specpreflight.reports.printable import printable_lines
 
 if TYPE_CHECKING:
     from specpreflight.models.change import Since
@@ -49,7 +50,7 @@ def render_markdown(reports: Sequence[Report], beside: Beside = NOTHING) -> str:
 
 
 def _text(lines: Iterable[str]) -> str:
-    return "".join(f"{line}\n" for line in lines)
+    return "".join(f"{printable_lines(line)}\n" for line in lines)
 
 
 def _totals(reports: Sequence[Report]) -> Iterator[str]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from specpreflight.models.pair_fate import PairFate, Span
 from specpreflight.models.report import FORMAT_VERSION, Report
+from specpreflight.reports.printable import printable
 
 #: Rows of the comparison: a label, and the keys of `resolved` that answer it in some engine.
 _ROWS = (
@@ -43,7 +44,7 @@ def render_pair_json(fate: PairFate) -> str:
 
 def render_pair(fate: PairFate, width: int = 80) -> str:
     """Return the comparison as text, `width` columns wide where two engines are compared."""
-    return "\n".join(_lines(fate, width))
+    return "\n".join(map(printable, _lines(fate, width)))
 
 
 def _engine_data(report: Report) -> dict[str, Any]:

@@ -13,3 +13,8 @@ def printable(text: str) -> str:
     return "".join(
         char if char.isprintable() else char.encode("unicode_escape").decode() for char in text
     )
+
+
+def printable_lines(text: str) -> str:
+    """Return `printable` text of several lines, which stay lines."""
+    return "\n".join(map(printable, text.split("\n")))

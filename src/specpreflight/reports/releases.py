@@ -13,6 +13,7 @@ from specpreflight.models.comparison import FORMAT_VERSION, Comparison, Culprit
 from specpreflight.models.finding import MISSING, Finding
 from specpreflight.reports.changes import PARTS, comparison_data, show
 from specpreflight.reports.json import plain_data
+from specpreflight.reports.printable import printable_lines
 
 #: Columns.
 _WIDTH: Final = 80
@@ -20,7 +21,7 @@ _WIDTH: Final = 80
 
 def render_releases(comparison: Comparison) -> str:
     """Return what changed between two versions, a topic after the other."""
-    return "\n".join((*_titles(comparison), *_topics(comparison.changes))) + "\n"
+    return printable_lines("\n".join((*_titles(comparison), *_topics(comparison.changes)))) + "\n"
 
 
 def render_upgrade(
@@ -33,7 +34,7 @@ def render_upgrade(
     if len(shown) < len(changes):
         folded = len(changes) - len(shown)
         lines += ["", f"{folded} changes of the engine touch this launch (-v)"]
-    return "\n".join(lines) + "\n"
+    return printable_lines("\n".join(lines)) + "\n"
 
 
 def render_upgrade_json(comparison: Comparison, to_do: Sequence[Finding]) -> str:
@@ -57,7 +58,7 @@ def render_culprit(culprit: Culprit) -> str:
             "is known of a release beside its source; the change may lie before.",
             0,
         )
-    return "\n".join(lines) + "\n"
+    return printable_lines("\n".join(lines)) + "\n"
 
 
 def render_culprit_json(culprit: Culprit) -> str:

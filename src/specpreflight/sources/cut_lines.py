@@ -217,7 +217,7 @@ class _JournalRecords:
 def _record(line: bytes) -> dict[str, Any] | None:
     try:
         record = json.loads(line) if line.startswith(b"{") else None
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return record if isinstance(record, dict) else None
 

@@ -23,6 +23,8 @@ from specpreflight.sources.cut_lines import LONGEST_LINE, PROGRAM, join_timed_pi
 #: What a collector's JSON record has the text under, somewhere in so many characters.
 _COLLECTED: Final = ('{"log":', '"MESSAGE"', '"textPayload"')
 _HEAD: Final = 4096
+#: Digits of the microseconds since 1970 of all times up to the year 2286.
+_LONGEST_MICROS: Final = 16
 _CUT: Final = "the gzip file is cut; read as far as it goes"
 BLOCK: Final = 1 << 18
 
@@ -107,7 +109,7 @@ def _collected(text: str) -> tuple[str | None, str]:
     """
     try:
         record = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None, text
     said = record.get("MESSAGE", record.get("textPayload", record.get("log")))
     if isinstance(said, list):
@@ -116,10 +118,11 @@ def _collected(text: str) -> tuple[str | None, str]:
     if not isinstance(said, str):
         return None, text
     micros = str(record.get("__REALTIME_TIMESTAMP", ""))
-    if micros.isdecimal():
+    if micros.isdecimal() and len(micros) <= _LONGEST_MICROS:
         moment = datetime.fromtimestamp(int(micros) / 1_000_000, timezone.utc)
         return moment.strftime("%Y-%m-%dT%H:%M:%S"), said
-    return record.get("timestamp", record.get("time")), said.removesuffix("\n")
+    time = record.get("timestamp", record.get("time"))
+    return time if isinstance(time, str) else None, said.removesuffix("\n")
 
 
 def _chunks(stream: IO[bytes], tell: Callable[[str], None]) -> Iterator[bytes]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 
 import pytest
 from engine_logs import Sglang, Vllm
@@ -14,7 +15,7 @@ from specpreflight.engines.logs.diagnose import diagnose
 from specpreflight.engines.logs.remedies import remedies
 from specpreflight.models.diagnosis import Diagnosis
 from specpreflight.reports.diagnosis_text import render_diagnosis
-from specpreflight.sources.log_reader import unwrap
+from specpreflight.sources.log_reader import read_blocks, unwrap
 
 
 @cache
@@ -80,3 +81,52 @@ def test_a_dead_log_in_two_blocks_is_the_same(engine: str, share: float) -> None
     found = read(b"".join(lines[:place]), b"".join(lines[place:]))
     assert found == read(dead(engine))
     assert found.cause == "L-W-KEY"
+
+
+NUMBERS = (
+    b"accept len: {}, accept rate: {}, gen throughput (token/s): {}, #queue-req: {}",
+    b"#running-req: {}, #token: 1, accept len: 1.5, gen throughput (token/s): {}",
+    b"SpecDecoding metrics: Mean acceptance length: {}, Accepted: {} tokens, Drafted: {} tokens",
+    b"Speculative metrics: Number of speculative tokens: {}, Number of accepted tokens: {}, "
+    b"Number of draft tokens: {}",
+    b"Avg generation throughput: {} tokens/s, Running: {} reqs",
+    b"Load weight end. type=A, elapsed={} s, mem usage={} GB, avail mem={} GB",
+    b"Multi-thread loading shards: {}% Completed | {}/{} [00:00<00:00]",
+    b"max_total_num_tokens={}, max_running_requests={}, context_len={}",
+    b"TP{}] Scheduler hit an exception",
+    b"Using max model len {}",
+    b"Model loading took {} GiB and {} seconds",
+    b"GPU KV cache size: {} tokens",
+    b"Engine startup timings: load={} total={}",
+)
+ODD_NUMBERS = (b"", b"x", b"-1", b".", b"1.5.3", b"1.", b",", b"nan", b"9" * 400, b"9" * 5000)
+
+
+@pytest.mark.parametrize("odd", ODD_NUMBERS, ids=lambda odd: odd[:8].decode())
+@pytest.mark.parametrize("engine", ["sglang", "vllm"])
+def test_numbers_that_are_none(engine: str, odd: bytes) -> None:
+    prefix = (
+        b"[2026-08-10 11:00:24 TP0] " if engine == "sglang" else b"INFO 08-10 11:00:24 [a.py:1] "
+    )
+    lines = [prefix + line.replace(b"{}", odd) for line in NUMBERS]
+    assert read(healthy(engine) + b"\n".join(8 * lines) + b"\n").last_line > 0
+
+
+RECORDS = (
+    '{"log": "x", "time": 1}',
+    '{"log": "x", "time": ["2026"]}',
+    '{"MESSAGE": "x", "timestamp": {"a": 1}}',
+    '{"MESSAGE": "x", "timestamp": null}',
+    '{"MESSAGE": "x", "__REALTIME_TIMESTAMP": "99999999999999999999"}',
+    '{"MESSAGE": [1, 300, "a", -1]}',
+    '{"MESSAGE": {"a": 1}}',
+    '{"log":' + 100_000 * "[",
+    '{"log": "x", "time": "2026-99-99T00:00:00"}',
+)
+
+
+@pytest.mark.parametrize("record", RECORDS, ids=lambda record: record[:60])
+def test_a_record_of_a_collector(tmp_path: Path, record: str) -> None:
+    log = tmp_path / "x.log"
+    log.write_text(f'{{"log": "start", "time": "2026-08-10T11:00:24Z"}}\n{record}\n')
+    assert read(*read_blocks(str(log))).last_line >= 0

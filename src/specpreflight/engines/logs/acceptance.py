@@ -19,18 +19,20 @@ _BYTES_A_SAMPLE: Final = 1 << 16
 #: A length falls when what is accepted in the last quarter is less than this share of the first.
 _FALLEN: Final = 0.6
 
-_SGLANG: Final = re.compile(rb"accept len: ([\d.]+)(?:, accept rate: ([\d.]+))?")
-_SGLANG_PLAIN: Final = re.compile(rb"gen throughput \(token/s\): ([\d.]+)")
+_SGLANG: Final = re.compile(rb"accept len: (\d+\.?\d*)(?:, accept rate: (\d+\.?\d*))?")
+_SGLANG_PLAIN: Final = re.compile(rb"gen throughput \(token/s\): (\d+\.?\d*)")
 _RUNNING: Final = re.compile(rb"#running-req: (\d+)")
 _VLLM: Final = re.compile(
     rb"SpecDecoding metrics:(?: Draft acceptance rate: [^\n]*?,)? Mean acceptance length: "
-    rb"([\d.]+)[^\n]*?Accepted: (\d+) tokens, Drafted: (\d+) tokens"
+    rb"(\d+\.?\d*)[^\n]*?Accepted: (\d+) tokens, Drafted: (\d+) tokens"
 )
 _VLLM_V0: Final = re.compile(
     rb"Speculative metrics: [^\n]*?Number of speculative tokens: (\d+), Number of accepted "
     rb"tokens: (\d+), Number of draft tokens: (\d+)"
 )
-_VLLM_SPEED: Final = re.compile(rb"Avg generation throughput: ([\d.]+) tokens/s, Running: (\d+) ")
+_VLLM_SPEED: Final = re.compile(
+    rb"Avg generation throughput: (\d+\.?\d*) tokens/s, Running: (\d+) "
+)
 
 
 class Sample(NamedTuple):

@@ -17,7 +17,7 @@ _TIMEOUT: Final = re.compile(
     r"Watchdog caught collective operation timeout: WorkNCCL\(.*?OpType=(\w+).*?"
     r"Timeout\(ms\)=(\d+)(?:.*? ran for (\d+) milliseconds)?"
 )
-_SERVING_WATCHDOG: Final = re.compile(r"atchdog timeout \(self\.watchdog_timeout=([\d.]+)")
+_SERVING_WATCHDOG: Final = re.compile(r"atchdog timeout \(self\.watchdog_timeout=(\d+\.?\d*)")
 _ARGPARSE: Final = re.compile(r"^[\w./-]+(?: serve)?: error: .+")
 _KILLED: Final = re.compile(
     r"[Ee]xit ?code[:=]? ?-9\b|status=9/KILL|Out of memory: Killed process (?P<pid>\d+)|"

@@ -9,17 +9,17 @@ from __future__ import annotations
 import re
 from typing import Any, Final
 
-_NUMBER: Final = r"(-?[\d.]*\d)"
+_NUMBER: Final = r"(-?\d*\.?\d+)"
 _USED: Final = re.compile(rf"mem usage={_NUMBER} GB")
 _FREE: Final = re.compile(rf"avail(?:able)?[ _](?:gpu_)?mem={_NUMBER} GB")
 _ELAPSED: Final = re.compile(rf"(?:[Tt]ime )?elapsed[=:] ?{_NUMBER} s")
-_TIMINGS: Final = re.compile(r"\b(\w+)=([\d.]+)")
+_TIMINGS: Final = re.compile(r"\b(\w+)=(\d*\.?\d+)")
 _TOKENS: Final = re.compile(r"#tokens: (\d+)")
 _VLLM: Final = (
     (re.compile(rf"Model loading took {_NUMBER} GiB(?: memory)? and {_NUMBER} s"),
      ("weights_gib", "weights_seconds")),
     (re.compile(rf"Available KV cache memory: {_NUMBER} GiB"), ("kv_cache_gib",)),
-    (re.compile(r"KV cache size: ([\d,]+) tokens"), ("kv_cache_tokens",)),
+    (re.compile(r"KV cache size: (\d[\d,]*) tokens"), ("kv_cache_tokens",)),
     (re.compile(rf"Graph capturing finished in {_NUMBER} secs, took {_NUMBER} GiB"),
      ("graph_seconds", "graph_gib")),
     (re.compile(rf"init engine \(profile.*? took {_NUMBER} s"), ("init_engine_seconds",)),

@@ -47,6 +47,10 @@ _COMMAND: Final = re.compile(
 _EXPORT: Final = re.compile(r"^\++ (?:export )?((?:NCCL|SGLANG|SGL|VLLM)_\w+)=(\S*)")
 _SECRET: Final = re.compile(r"KEY|TOKEN|SECRET|PASSWORD")
 _SERVER_ARGS: Final = re.compile(r"\bserver_args=(?:ServerArgs)?([({])")
+#: No number of an engine has more digits; one that has is cut, and can always be computed with.
+_DIGITS: Final = 40
+_TOO_LONG: Final = re.compile(rb"(\d{%d})\d+" % _DIGITS)
+_ONE_DIGIT: Final = bytes.maketrans(b"123456789", b"000000000")
 #: A client's request that was answered: where a log's beginning is lost, so many of them tell.
 _MANY_ANSWERS: Final = 20
 _ANSWERED: Final = re.compile(rb'"POST /v1/\S+ HTTP/[\d.]+\\?" 200')
@@ -75,6 +79,7 @@ class LogReading:
         """Read whole lines; of a server that restarts for ever, the first launches and the last."""
         if not block:
             return
+        block = _with_short_numbers(block)
         if len(self.launches) >= _MOST_LAUNCHES:
             self._hold(block)
         else:
@@ -306,3 +311,9 @@ class LogReading:
         elif "LLM engine (v" in text and " with config: " in text:
             launch.engine_config = read_arguments("(" + text.partition(" with config: ")[2])[0]
             launch.engines["vllm"] += 1
+
+
+def _with_short_numbers(block: bytes) -> bytes:
+    if b"0" * (_DIGITS + 1) not in block.translate(_ONE_DIGIT):
+        return block
+    return _TOO_LONG.sub(rb"\1", block)

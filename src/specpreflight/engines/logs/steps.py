@@ -26,6 +26,7 @@ _OF_EVERY_RANK: Final = (
 )  # fmt: skip
 _SERVING_LIMITS: Final = re.compile(r"max_running_requests=(\d+), context_len=(\d+)")
 _SHARDS: Final = re.compile(r"shards: +(\d+)% Comp?\w*(?: \| (\d+)/(\d+))?")
+_VLLM_LENGTH: Final = re.compile(r"Using max model len (\d+)")
 _VLLM_RELEASE: Final = re.compile(
     r"(?:server version|LLM engine \(v|█  version) ?"
     r"(\d+\.\d+\.\d+(?:\.?post\d+|rc\d+)?)"
@@ -132,9 +133,9 @@ def _read_vllm(launch: LaunchLog, text: str) -> None:
     if text.startswith("Resolved architecture: "):
         which = "draft_class" if "target_class" in launch.values else "target_class"
         launch.values[which] = text.removeprefix("Resolved architecture: ").strip()
-    elif text.startswith("Using max model len "):
+    elif match := _VLLM_LENGTH.match(text):
         which = "draft_context" if "target_context" in launch.values else "target_context"
-        launch.values[which] = int(text.split()[-1])
+        launch.values[which] = int(match[1])
     if "Application startup complete" in text:
         launch.step, launch.ready = "READY", True
         launch.ready_time = launch.last

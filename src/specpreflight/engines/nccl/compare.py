@@ -46,6 +46,8 @@ def _compare(name: str, snapshots: Sequence[Snapshot]) -> Iterable[Difference]:
     confidence = facts.agreement_confidence if facts is not None else Confidence.INFERRED
     breaks = agreement == "all" or (agreement == "node" and _differs_on_a_node(seen, snapshots))
     groups = _group((one.label, _shown(name, one, seen[id(one)])) for one in snapshots)
+    if len(groups) < 2:  # one text, of which two releases make two things
+        groups = _group((one.label, seen[id(one)]) for one in snapshots)
     yield Difference(name, groups, agreement, confidence, breaks)
 
 

@@ -28,7 +28,9 @@ def check_layers(
     A state is taken before the layer of that number, so that one past the last never comes.
     """
     count = target.text.get("num_hidden_layers")
-    if layers is None or not isinstance(count, int) or max(layers) <= count:
+    if layers is None or not isinstance(count, int):
+        return
+    if not all(isinstance(layer, int) for layer in layers) or max(layers) <= count:
         return
     wanted = max(layers)
     record.add(
