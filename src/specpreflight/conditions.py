@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from specpreflight.api import build_launch, identify_engine
 from specpreflight.documents import Document
@@ -36,6 +36,10 @@ _ELSEWHERE = frozenset({"compose", "kubernetes", "kubernetes-custom", "helm-valu
 
 #: Returns variables with what files add to them where an engine starts.
 AddFiles = Callable[[Mapping[str, Variable], EngineVersion], Mapping[str, Variable]]
+
+
+#: A flag that says how to speculate, of either engine.
+_SPECULATION: Final = re.compile("--spec|-sc")
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,13 +131,26 @@ class Conditions:
         return read_checkpoint(role, given, find=self.find)
 
     def launch(self, target: Checkpoint | None, draft: Checkpoint | None) -> Launch:
-        """Return the launch of these two; of a draft alone, one whose target nobody can read."""
+        """Return the launch of these two; of a draft alone, one whose target nobody can read.
+
+        Words that are the same for every draft (`--tp 8`) and say nothing about speculation leave
+        it to each draft's format, as no words do.
+        """
         stand_in = None
         if target is None:
             empty = Document(UNKNOWN_TARGET, b"{}", {})
             stand_in = Checkpoint("target", UNKNOWN_TARGET, None, empty)
-        launch = self.build(target or stand_in, draft)
+        launch = self._with_speculation(target or stand_in, draft).build(target or stand_in, draft)
         return replace(launch, target=None, target_path=None) if target is None else launch
+
+    def _with_speculation(self, target: Checkpoint | None, draft: Checkpoint | None) -> Conditions:
+        if not self.words or draft is None or any(map(_SPECULATION.match, self.words)):
+            return self
+        from specpreflight.engines.registry import find_engine
+
+        engine = find_engine(self.engine.name)
+        words = engine.complete_arguments((), target, draft, self.engine)
+        return replace(self, words=(*words, *self.words))
 
     def build(
         self,

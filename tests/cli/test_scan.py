@@ -122,6 +122,22 @@ def test_weights_that_cannot_be_read_do_not_part_a_pair(
     assert pairs_of(ran.data) == [("./target", "./run/epoch_1"), ("./target", "./run/epoch_2")]
 
 
+@pytest.mark.parametrize("engine", ["sglang@0.5.11", "vllm"])
+def test_words_for_all_leave_the_algorithm_to_each_draft(
+    run: Callable[..., Any], tree: Path, engine: str
+) -> None:
+    words = ("scan", "run", "--target", "target", "--no-env", "--engine", engine)
+    plain = run(*words, "--format", "json")
+    sized = run(*words, "--format", "json", "--", "--trust-remote-code")
+    for one, other in zip(plain.data["reports"], sized.data["reports"], strict=True):
+        assert one["verdict"] == other["verdict"]
+    flags = sized.data["reports"][0]["inputs"]["flags"]
+    assert "trust-remote-code" in flags
+    assert any(name.startswith("speculative-") for name in flags)
+    off = run(*words[:4], "--", "--speculative-num-steps", "3")
+    assert "speculation-off" in off.stdout
+
+
 def test_a_pairs_file(run: Callable[..., Any], tree: Path) -> None:
     shutil.copytree(EXAMPLE / "target", tree / "other")
     (tree / "pairs.tsv").write_text("# target\tdraft\nother\trun/epoch_*\n")
