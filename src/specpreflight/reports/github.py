@@ -8,8 +8,8 @@ from specpreflight.models.beside import NOTHING, Beside
 from specpreflight.models.finding import Finding, Severity
 from specpreflight.models.report import Report
 from specpreflight.reports.beside import sections_of
-from specpreflight.reports.printable import printable_lines
 from specpreflight.reports.places import main_place
+from specpreflight.reports.printable import printable_lines
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.NOTE: "notice"}
 
