@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from sample_report import BESIDE, SAMPLE
+from sample_report import BESIDE, SAMPLE, THETA
 
 from specpreflight.cli.launch_options import FORMATS
 from specpreflight.cli.rendering import MACHINE_FORMATS, render
 from specpreflight.models.beside import Beside
+from specpreflight.models.report import Summary
 from specpreflight.reports.github import render_github
 from specpreflight.reports.gitlab import render_gitlab
 from specpreflight.reports.junit import render_junit
@@ -174,3 +176,14 @@ def test_markdown_folds_notes() -> None:
     assert text.startswith("### SGLang 0.5.11 crashes")
     assert "| `draft` | `131072` | `d/config.json:4` |" in text
     assert "<details><summary>notes: 1</summary>" in text
+
+
+def test_markdown_of_any_tree_is_a_comment_that_github_takes() -> None:
+    paths = [(f"drafts/{number}/{'x' * 60}", "no target here") for number in range(2000)]
+    failed = [str(path) for path in paths]
+    beside = Beside(failed, paths, paths, BESIDE.idle * 2000, failed)
+    quiet = replace(SAMPLE, findings=(THETA,), summary=Summary(notes=1))
+    text = render_markdown([SAMPLE, quiet] * 1000, beside)
+    assert len(text) < 65_536
+    assert text.count("… and ") >= 5
+    assert "more launches with errors or warnings." in text

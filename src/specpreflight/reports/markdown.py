@@ -19,11 +19,12 @@ if TYPE_CHECKING:
 _MARK = {Severity.ERROR: "❌", Severity.WARNING: "⚠️", Severity.NOTE: "ℹ️"}
 
 
-#: Notes that one list shows.
-_MOST_NOTES: Final = 500
+#: Letters of a whole text: GitHub takes no comment and no issue of 65,536.
+_MOST: Final = 60_000
 
-#: Letters after which no further launch is written: GitHub drops a job summary above 1 MiB.
-_MOST: Final = 250_000
+#: Letters of them after which no further launch is written, and after which a list ends.
+_MOST_OF_LAUNCHES: Final = 40_000
+_MOST_OF_A_LIST: Final = 3_500
 
 
 def render_markdown(reports: Sequence[Report], beside: Beside = NOTHING) -> str:
@@ -37,7 +38,7 @@ def render_markdown(reports: Sequence[Report], beside: Beside = NOTHING) -> str:
     loud = [report for report in reports if report.summary.errors or report.summary.warnings]
     quiet = [report for report in reports if report not in loud]
     parts = [_text(_totals(reports))]
-    room = _MOST
+    room = _MOST_OF_LAUNCHES
     for number, report in enumerate(loud):
         part = _text(_report(report))
         room -= len(part)
@@ -46,7 +47,8 @@ def render_markdown(reports: Sequence[Report], beside: Beside = NOTHING) -> str:
             break
         parts.append(part)
     notes = [f"{line} ({_name(report)})" for report in quiet for line in _notes(report)]
-    return "".join([*parts, _text(_folded("notes of the other launches", notes)), last])
+    left = _MOST - len(last) - sum(map(len, parts))
+    return "".join([*parts, _text(_folded("notes of the other launches", notes, left)), last])
 
 
 def _text(lines: Iterable[str]) -> str:
@@ -118,22 +120,25 @@ def _notes(report: Report) -> Iterator[str]:
             yield f"- `{finding.rule}`: {_prose(finding.message)}{reason}"
 
 
-def _folded(title: str, lines: Sequence[str]) -> Iterator[str]:
-    """Yield a list that is closed at first; of a long one its beginning."""
+def _folded(title: str, lines: Sequence[str], room: int = _MOST_OF_A_LIST) -> Iterator[str]:
+    """Yield a list that is closed at first; of a long one its first `room` letters."""
     if not lines:
         return
     yield f"<details><summary>{title}: {len(lines)}</summary>"
     yield ""
-    yield from _shortened(lines)
+    yield from _shortened(lines, room)
     yield ""
     yield "</details>"
     yield ""
 
 
-def _shortened(lines: Sequence[str]) -> Iterator[str]:
-    yield from lines[:_MOST_NOTES]
-    if len(lines) > _MOST_NOTES:
-        yield f"- … and {len(lines) - _MOST_NOTES} more"
+def _shortened(lines: Sequence[str], room: int = _MOST_OF_A_LIST) -> Iterator[str]:
+    for number, line in enumerate(lines):
+        room -= len(line) + 1
+        if room < 0:
+            yield f"- … and {len(lines) - number} more"
+            return
+        yield line
 
 
 def _finding(finding: Finding) -> Iterator[str]:
