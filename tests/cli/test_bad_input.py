@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -94,3 +95,31 @@ def test_closed_pipe_is_no_traceback(tmp_path: Path) -> None:
     command = f"{sys.executable} -m specpreflight rules | head -c 1"
     ran = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
     assert "Traceback" not in ran.stderr
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("model.safetensors", "model.safetensors.index.json", "generation_config.json"),
+        *("tokenizer.json", "tokenizer_config.json", "hf_quant_config.json", "README.md"),
+        "map.pt",
+    ],
+)
+def test_a_named_pipe_beside_a_config_keeps_nobody_waiting(tmp_path: Path, name: str) -> None:
+    target = write_checkpoint(tmp_path / "target", LLAMA)
+    draft = write_checkpoint(tmp_path / "draft", LLAMA_EAGLE3)
+    for directory in (target, draft):
+        os.mkfifo(directory / name)
+    flags = ("--speculative-algorithm", "EAGLE3", "--speculative-token-map", draft / "map.pt")
+    for words in (
+        ("check", target, draft, "--isolated", "--no-env", "--", *flags),
+        ("scan", tmp_path, "--isolated", "--no-env", "--no-cache", "--jobs", "1"),
+        ("compare", target, draft, "--no-env"),
+    ):
+        ran = subprocess.run(
+            [sys.executable, "-m", "specpreflight", *words],
+            capture_output=True,
+            check=False,
+            timeout=60,
+        )
+        assert ran.returncode in (0, 1, 4), ran.stderr

@@ -226,8 +226,11 @@ def _may_be_model(data: bytes) -> bool:
 
 
 def _card_statements(path: str) -> Iterable[Statement]:
+    file = Path(path, "README.md")
     try:
-        with open(f"{path}/README.md", encoding="utf-8", errors="replace") as card:  # noqa: PTH123
+        if file.is_fifo():
+            return ()
+        with file.open(encoding="utf-8", errors="replace") as card:
             return stated_in_card(card.read(_CARD_LIMIT))
     except OSError:
         return ()

@@ -19,8 +19,11 @@ def find_generation_problem(directory: Path) -> Problem | None:
     The kind is `unreadable` where transformers raises an OSError (no access, no JSON, not UTF-8, a
     byte-order mark), `not-object` where it is JSON of another kind.
     """
+    path = directory / GENERATION_CONFIG
     try:
-        with (directory / GENERATION_CONFIG).open("rb") as file:
+        if path.is_fifo():
+            return Problem("unreadable", "can't be read: is a named pipe")
+        with path.open("rb") as file:
             data = file.read(_SIZE_LIMIT + 1)
     except FileNotFoundError:
         return None

@@ -24,6 +24,8 @@ def read_token_map(given: str) -> TokenMap:
     try:
         if given and path.is_dir():
             return TokenMap(given, "directory")
+        if path.is_fifo():
+            return TokenMap(given, "unread")
         with path.open("rb") as file:
             return TokenMap(given, "file", _problem(file.read(len(_POINTER))))
     except PermissionError:

@@ -47,6 +47,8 @@ def read_tokenizer(directory: Path) -> Tokenizer:
 def _read(path: Path, decode: Callable[[str], Any]) -> tuple[Any, str | None]:
     """Return `(what was decoded, what is wrong)`."""
     try:
+        if path.is_fifo():
+            return None, f"`{path.name}` is a named pipe"
         if path.stat().st_size > SIZE_LIMIT:
             return None, f"`{path.name}` is larger than {SIZE_LIMIT} bytes, not read"
         return decode(path.read_bytes().decode("utf-8")), None

@@ -206,6 +206,8 @@ class WeightFolder:
             return None, None, None
         path = self.directory / INDEX_NAME
         try:
+            if path.is_fifo():
+                return None, None, "can't be read: is a named pipe"
             if path.stat().st_size > INDEX_LIMIT:
                 return None, None, f"larger than {INDEX_LIMIT} bytes, not read"
             root = json.loads(path.read_bytes().decode("utf-8"))

@@ -77,7 +77,7 @@ def read_line(raw: bytes, number: int, unwrap: Unwrap, year: int) -> Iterator[Li
 def _json_record(text: str) -> dict[str, object] | None:
     try:
         record = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return record if isinstance(record, dict) and isinstance(_message(record), str) else None
 
