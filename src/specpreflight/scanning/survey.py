@@ -10,6 +10,7 @@ import pickle
 import tempfile
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import IO, Final, NamedTuple
 
 from specpreflight.documents import Document, parse_document
