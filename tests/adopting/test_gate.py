@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 import yaml
 
+from specpreflight.sources.checkpoint_tree import LAUNCH_SUFFIXES
+
 from .conftest import BIN, ROOT, Ran, Repository
 
 #: What a package installer says where there is no registry.
@@ -77,6 +79,15 @@ def test_red_baseline_green_new_fault_red_fix_green(
     assert fixing.code == 1, "pre-commit fails where a hook has changed files"
     assert "files were modified by this hook" in fixing.stdout
     assert hooks.commit().code == 0
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_hooks_run_for_whatever_a_scan_reads(number: int) -> None:
+    files = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text())[number]["files"]
+    names = ["config.json", "README.md", "model.safetensors", "specpreflight.toml", "modeling.py"]
+    for name in (*names, *(f"serve{suffix}" for suffix in LAUNCH_SUFFIXES)):
+        assert re.search(files, f"serve/{name}"), name
+    assert not re.search(files, "notes/results.csv")
 
 
 class Job:
