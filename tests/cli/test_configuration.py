@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -229,6 +230,15 @@ def test_a_baseline_that_cannot_be_read(run: Callable[..., Any], project: Path) 
     assert (broken.code, "cannot be read: 'fingerprint'" in broken.stderr) == (4, True)
     (project / "known.json").write_text("{}")
     assert run("check", *PAIR, "--baseline", "known.json").code == 4
+
+
+def test_a_baseline_of_a_path_that_is_no_text(run: Callable[..., Any], project: Path) -> None:
+    odd = os.fsdecode(b"drafts/\xff\xfe")
+    shutil.copytree(project / "draft", odd)
+    made = run("baseline", "create", "known.json", "scan", odd, "--target", "target", "--no-env")
+    assert made.code == 0
+    assert "1 new" in made.stderr
+    assert run("scan", odd, "--target", "target", "--no-env", "--baseline", "known.json").code == 0
 
 
 def test_create_overwrites_nothing(run: Callable[..., Any], project: Path) -> None:
