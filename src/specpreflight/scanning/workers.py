@@ -34,7 +34,7 @@ _FORKS: Final = sys.platform == "linux"
 _HANDED: Final = 2
 
 #: Objects that may be made between two looks for garbage.
-_OBJECTS: Final = 50_000
+_OBJECTS: Final = 200_000
 
 
 class WorkerError(Exception):
