@@ -223,6 +223,24 @@ def test_what_a_launch_file_names_may_be_elsewhere(run: Callable[..., Any], tree
     assert ran.code == 0, ran.stdout + ran.stderr
 
 
+@pytest.mark.parametrize("release", ["0.4.8", "0.5.11", "0.5.23"])
+@pytest.mark.parametrize("draft", ["$1", "org/draft", "/models/draft", "drafts/x"])
+def test_a_draft_that_is_elsewhere_is_unknown_where_the_target_is_here(
+    run: Callable[..., Any], tree: Path, draft: str, release: str
+) -> None:
+    (tree / "serve.sh").write_text(
+        "sglang serve --model-path target --trust-remote-code --speculative-algorithm EAGLE3 "
+        "--speculative-num-steps 3 --speculative-eagle-topk 1 --speculative-num-draft-tokens 4 "
+        f"--speculative-draft-model-path {draft}\n"
+    )
+    ran = run("scan", "serve.sh", "--no-env", "--engine", f"sglang@{release}", "--format", "json")
+    [report] = ran.data["reports"]
+    assert not [one for one in report["findings"] if one["stage"] == "draft-config"]
+    assert "config-unreadable" not in {one["rule"] for one in report["findings"]}
+    reasons = [one["reason"] for one in report["skipped"] if one["needs"] == "draft.config"]
+    assert reasons
+
+
 def test_all_launches_of_a_file(run: Callable[..., Any], tree: Path) -> None:
     (tree / "two.sh").write_text(
         "sglang serve --model-path target --port 1 &\nsglang serve --model-path target --port 2\n"
