@@ -439,6 +439,20 @@ class TestChangedSince:
         (tree / "serve.sh").write_text("sglang serve --model-path target --port 3\n")
         assert self.drafts(run) == [None]
 
+    def test_a_file_of_variables_changed(self, run: Callable[..., Any], tree: Path) -> None:
+        serve, variables = tree / "deploy" / "compose.yaml", tree / "deploy" / "common.env"
+        serve.parent.mkdir()
+        serve.write_text(
+            "services:\n  kimi:\n    image: lmsysorg/sglang:v0.5.11\n    env_file: common.env\n"
+            "    command: sglang serve --model-path /models/t\n"
+        )
+        variables.write_text("SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN=1\n")
+        self.git("add", ".")
+        self.git("commit", "--quiet", "--message", "serve it")
+        assert self.drafts(run) == []
+        variables.write_text("SGLANG_ALLOW_OVERWRITE_LONGER_CONTEXT_LEN=0\n")
+        assert self.drafts(run) == [None]
+
     def test_a_pairs_file_changed(self, run: Callable[..., Any], tree: Path) -> None:
         (tree / "pairs").write_text("target run/epoch_1\n")
         assert self.drafts(run, "--pairs", "pairs") == ["./run/epoch_1"]

@@ -31,9 +31,11 @@ class Changes:
         pairs_file = (subject.paired_by or "").partition(":")[0]
         return bool(pairs_file) and os.path.realpath(pairs_file) in self.files
 
-    def touch_file(self, path: str, folders: Iterable[str]) -> bool:
-        """Return whether a launch file, or a checkpoint (by real path) that it names, changed."""
-        return os.path.realpath(path) in self.files or not self.folders.isdisjoint(folders)
+    def touch_file(self, files: Iterable[str], folders: Iterable[str]) -> bool:
+        """Return whether one of a launch's files, or of its checkpoints (by real path), changed."""
+        if not self.folders.isdisjoint(folders):
+            return True
+        return any(os.path.realpath(path) in self.files for path in files)
 
     def _took_target(self, draft: Side) -> bool:
         """Return whether a target that the draft names was where something has changed."""

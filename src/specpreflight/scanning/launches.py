@@ -118,13 +118,22 @@ def _launches(
         for number, launch in enumerate(launches):
             folders = list(_folders_of(launch))
             launched.update(folders)
-            if changes is None or changes.touch_file(path, folders):
+            if changes is None or changes.touch_file(_files_of(path, launch), folders):
                 yield path, number, launch
 
 
 def _asking_only(engine: str | None, around: Surroundings) -> Surroundings:
     asked = (one for one in around.engines if engine in (None, one.name))
     return replace(around, engines=tuple(asked))
+
+
+def _files_of(path: str, launch: Launch) -> Iterator[str]:
+    """Yield the launch file, and where those are that its variables are from."""
+    yield path
+    for origin in {variable.origin for variable in launch.environment.values()}:
+        if origin.path is not None:
+            yield origin.path
+            yield os.path.join(os.path.dirname(path), origin.path)  # noqa: PTH118, PTH120
 
 
 def _folders_of(launch: Launch) -> Iterator[str]:
