@@ -123,3 +123,33 @@ def test_a_named_pipe_beside_a_config_keeps_nobody_waiting(tmp_path: Path, name:
             timeout=60,
         )
         assert ran.returncode in (0, 1, 4), ran.stderr
+
+
+@pytest.mark.parametrize("engine", ["sglang serve --model-path", "vllm serve"])
+@pytest.mark.parametrize(
+    ("content", "code", "message"),
+    [
+        (None, 0, "flags.yaml: not here, or no text; what the launch takes from there is not"),
+        (b"\x00\xff", 0, "flags.yaml: not here, or no text"),
+        (b"[1]", 4, "flags.yaml: no mapping at its top level"),
+        (b"x", 4, "flags.yaml: no mapping at its top level"),
+        (b"a: [", 4, "flags.yaml:1: not valid YAML"),
+        (b"", 0, ""),
+    ],
+)
+def test_the_configuration_file_of_an_engine(
+    run: Callable[..., Any],
+    tmp_path: Path,
+    engine: str,
+    content: bytes | None,
+    code: int,
+    message: str,
+) -> None:
+    target = write_checkpoint(tmp_path / "target", LLAMA)
+    if content is not None:
+        (tmp_path / "flags.yaml").write_bytes(content)
+    ran = run(
+        "check", "--no-env", "--", *engine.split(), target, "--config", tmp_path / "flags.yaml"
+    )
+    assert ran.code == code
+    assert message in ran.stderr

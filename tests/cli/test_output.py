@@ -58,13 +58,23 @@ def test_an_encoding_that_lacks_letters(tmp_path: Path, form: str) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-@pytest.mark.parametrize("words", [("rules",), ("engines",), ("completion", "bash")])
+@pytest.mark.parametrize("words", [("rules",), ("engines",), ("completion", "bash"), ("--help",)])
 def test_a_full_disk(words: tuple[str, ...]) -> None:
     with Path("/dev/full").open("w") as full:
         ran = process(*words, stdout=full)
     assert ran.returncode == 4
     assert ran.stderr.startswith("specpreflight: the output: no space left on device\n")
     assert "Exception ignored" not in ran.stderr
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+@pytest.mark.parametrize("command", ["check", "scan", "check --format json", "keys --help"])
+def test_an_output_that_is_closed(tmp_path: Path, command: str, closed: str) -> None:
+    target = write_checkpoint(tmp_path, LLAMA)
+    line = f"{sys.executable} -m specpreflight {command} {target} {closed}"
+    ran = subprocess.run(["sh", "-c", line], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0
+    assert ran.stderr == ""
 
 
 def test_a_launch_shows_no_escape_and_no_secret(tmp_path: Path) -> None:

@@ -54,7 +54,14 @@ class LazyGroup(click.Group):
         """
         gc.disable()
         atexit.register(gc.freeze)
-        return super().__call__(*args, **kwargs)
+        for name in ("stdout", "stderr"):
+            if getattr(sys, name) is None:  # closed: whoever did that reads nothing
+                setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115, PTH123
+        try:
+            return super().__call__(*args, **kwargs)
+        except OSError as error:
+            report_error(_refused(error))
+            sys.exit(InputError.exit_code)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the commands in their order of use."""
@@ -129,7 +136,9 @@ def _refused(error: OSError) -> InputError:
     """Return what the system refused to do, where no reader or writer has words of its own."""
     reason = (error.strerror or str(error)).lower()
     place = "the output" if error.filename is None else os.fsdecode(error.filename)
-    return InputError(f"{place}: {reason}", hint="see whether it is there, and may be used")
+    denied = isinstance(error, PermissionError)
+    hint = "run as a user who may use it" if denied else "see whether it is there, and has room"
+    return InputError(f"{place}: {reason}", hint=hint)
 
 
 def _visible(text: str) -> str:

@@ -15,6 +15,7 @@ from specpreflight.api import identify_engine
 from specpreflight.conditions import Surroundings, in_order, is_launch_file, launches_of
 from specpreflight.errors import UsageError
 from specpreflight.models.launch import EngineVersion, Launch, Variable
+from specpreflight.reports.printable import printable
 from specpreflight.sources.environment import read_environment
 from specpreflight.sources.hub_cache import find_or_download, find_snapshot
 
@@ -41,6 +42,8 @@ def load_launches(options: Options) -> list[Launch]:
             commands = in_order(command)
         else:
             _tell_others(command)
+    for one in filter(None, commands):
+        _tell_missing(one)
     return [launch for one in commands for launch in launches_of(one, around, target, draft)]
 
 
@@ -80,6 +83,19 @@ def _tell_others(command: Command) -> None:
         + (f"\n  all of them: specpreflight scan {command.path}" if command.path else ""),
         err=True,
     )
+
+
+def _tell_missing(command: Command) -> None:
+    """Say on stderr which files of the launch are not here, so that what they hold is not known."""
+    from specpreflight.models.command import find_markers
+
+    files = [name for name in command.unresolved if not find_markers((name,))]
+    if files:
+        click.echo(
+            f"specpreflight: {printable(', '.join(files))}: not here, or no text; "
+            "what the launch takes from there is not known",
+            err=True,
+        )
 
 
 def _read_command(options: Options) -> tuple[str | None, str | None, Command | None]:

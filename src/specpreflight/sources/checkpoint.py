@@ -61,11 +61,20 @@ def read_checkpoint(
     from specpreflight.storage.hub import parse_hub_address
 
     address = parse_hub_address(given)
-    if address is not None:
+    if address is not None and not _is_hidden(path):
         wanted = revision or address.revision or "main"
         return _read_snapshot(role, given, address.repository, wanted, find)
     config = path / "config.json"
     return _read(role, given, None, config, str(config))
+
+
+def _is_hidden(path: Path) -> bool:
+    """Return whether something may be there that this user is not allowed to see."""
+    try:
+        path.lstat()
+    except (OSError, ValueError) as error:
+        return isinstance(error, PermissionError)
+    return False
 
 
 def _unnamed(role: str, given: str, unknown: Sequence[str]) -> Checkpoint:

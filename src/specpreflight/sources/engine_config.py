@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from specpreflight.errors import InputError
 from specpreflight.sources.entry_points import Entry, engine_of_flags
 from specpreflight.sources.launch_files import LaunchFiles
 from specpreflight.sources.processes import Process, Tracer
@@ -39,6 +40,9 @@ def read_config(argv: Sequence[str], files: LaunchFiles) -> tuple[YamlMap | None
     """Return the content of the file that `--config` names, and its name where it is missing.
 
     Both engines look for the word `--config` alone; `--config=FILE` is read by neither.
+
+    Raises:
+        InputError: it is no YAML, or holds something else than flags by name.
     """
     if "--config" not in argv:
         return None, None
@@ -48,7 +52,12 @@ def read_config(argv: Sequence[str], files: LaunchFiles) -> tuple[YamlMap | None
     if text is None:
         return None, name or None
     document = next(iter(read_yaml(text, name)), None)
-    return document if isinstance(document, YamlMap) else None, None
+    if document is not None and not isinstance(document, YamlMap):
+        raise InputError(
+            f"{name}: no mapping at its top level",
+            hint="the engine's --config takes a YAML file of flags by name",
+        )
+    return document, None
 
 
 def is_flag_mapping(value: Any) -> bool:
