@@ -178,6 +178,17 @@ def test_markdown_folds_notes() -> None:
     assert "<details><summary>notes: 1</summary>" in text
 
 
+def test_launches_of_one_pair_are_told_apart_by_their_file() -> None:
+    reports = [
+        replace(SAMPLE, inputs=replace(SAMPLE.inputs, launch_file=f"serve-{number}.sh"))
+        for number in (1, 2)
+    ]
+    suites = [suite.get("name") for suite in ElementTree.fromstring(render_junit(reports))]
+    assert suites == [f"sglang 0.5.11: serve-{number}.sh: t + d" for number in (1, 2)]
+    assert "in `serve-1.sh`" in render_markdown(reports)
+    assert "<small>in serve-2.sh</small>" in render("html", reports)
+
+
 def test_markdown_of_any_tree_is_a_comment_that_github_takes() -> None:
     paths = [(f"drafts/{number}/{'x' * 60}", "no target here") for number in range(2000)]
     failed = [str(path) for path in paths]

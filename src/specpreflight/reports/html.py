@@ -168,11 +168,12 @@ def _table(launches: Sequence[_Launch], rules: Mapping[str, Severity]) -> Iterat
 def _row(launch: _Launch, rules: Mapping[str, Severity]) -> Iterator[str]:
     report = launch.report
     outcome = report.verdict.outcome
-    draft, target = report.inputs.draft, report.inputs.target
+    draft, target, file = report.inputs.draft, report.inputs.target, report.inputs.launch_file
     yield f'<tr data-launch="{launch.anchor}">'
     yield (
         f'<th scope="row"><a href="#{launch.anchor}">{_text(draft or target or "launch")}</a>'
         + (f" <small>for {_text(target)}</small>" if draft and target else "")
+        + (f" <small>in {_text(file)}</small>" if file else "")
         + "</th>"
     )
     yield f"<td>{_text(report.engine.name)} {_text(report.engine.version)}</td>"

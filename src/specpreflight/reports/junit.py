@@ -97,8 +97,10 @@ def _suite_beside(root: Element, section: Section) -> None:
 
 
 def launch_name(report: Report) -> str:
-    """Return target and draft as a phrase."""
-    return " + ".join(part for part in (report.inputs.target, report.inputs.draft) if part)
+    """Return target and draft as a phrase, and the launch file that starts them."""
+    inputs = report.inputs
+    pair = " + ".join(part for part in (inputs.target, inputs.draft) if part)
+    return f"{inputs.launch_file}: {pair}" if inputs.launch_file else pair
 
 
 def _details(finding: Finding) -> str:

@@ -88,9 +88,10 @@ def _report(report: Report) -> Iterator[str]:
     yield f"### {_prose(report.verdict.summary)}"
     yield ""
     target, draft = _cell(report.inputs.target), _cell(report.inputs.draft)
+    file = f"in `{_cell(report.inputs.launch_file)}` · " if report.inputs.launch_file else ""
     yield (
         f"`{report.engine.name} {report.engine.version}` · target `{target}` · draft `{draft}` · "
-        f"{summary.errors} errors, {summary.warnings} warnings, {summary.notes} notes"
+        f"{file}{summary.errors} errors, {summary.warnings} warnings, {summary.notes} notes"
     )
     yield ""
     if report.since is not None:
