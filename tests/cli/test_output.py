@@ -34,6 +34,14 @@ def test_an_error_shows_no_escape_of_a_name() -> None:
     assert ran.stderr.startswith("specpreflight: a\\x1b[2J\\nb/config.json: a\\x1b[2J\\nb does not")
 
 
+@pytest.mark.parametrize("words", [["a", "b", "c"], ["--frob"], ["--format"]])
+def test_a_wrong_command_line_shows_no_escape(words: list[str]) -> None:
+    ran = CliRunner().invoke(main, ["compare", *words[:-1], f"{words[-1]}{ESCAPE}"], color=True)
+    assert ran.exit_code == 2
+    assert f"{words[-1]}\\x1b[2J" in ran.stderr
+    assert ran.stderr.startswith("Usage: ")
+
+
 @pytest.mark.parametrize("words", [("check",), ("launch",), ("diagnose",), ("env", "show")])
 def test_a_name_that_no_file_system_takes(run: Callable[..., Any], words: tuple[str, ...]) -> None:
     ran = run(*words, 5000 * "a")

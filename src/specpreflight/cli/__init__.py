@@ -106,6 +106,11 @@ class LazyGroup(click.Group):
         except SpecpreflightError as error:
             report_error(error)
             ctx.exit(error.exit_code)
+        except click.UsageError as error:
+            message = error.format_message()
+            if _visible(message) == message:
+                raise
+            raise click.UsageError(_visible(message), error.ctx) from None
         except (click.ClickException, click.exceptions.Exit, click.Abort, BrokenPipeError):
             raise
         except KeyboardInterrupt:

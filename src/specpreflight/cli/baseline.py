@@ -19,6 +19,7 @@ from specpreflight.models.idle import IdleWatch
 from specpreflight.models.policy import Policy
 from specpreflight.models.report import Report
 from specpreflight.models.schema import read_report
+from specpreflight.reports.printable import printable
 from specpreflight.sources.baseline_file import baseline_text, folder_of, read_baseline
 
 #: The words of the other command are left to it.
@@ -132,4 +133,5 @@ def _write(known: Baseline, entries: Mapping[Key, Entry]) -> None:
     after = baseline_text(replace(known, entries=entries)).encode()
     write_text_file(path, known.name, before, after)
     added, gone = len(entries.keys() - known.entries), len(known.entries.keys() - entries)
-    click.echo(f"{known.name}: {len(entries)} findings ({added} new, {gone} gone)", err=True)
+    counts = f"{len(entries)} findings ({added} new, {gone} gone)"
+    click.echo(f"{printable(known.name)}: {counts}", err=True)

@@ -10,6 +10,7 @@ import click
 from specpreflight.cli.check import WordsCommand, report_problems
 from specpreflight.cli.launch_options import launch_options, options_of
 from specpreflight.errors import InputError, UsageError
+from specpreflight.reports.printable import printable
 
 if TYPE_CHECKING:
     from specpreflight.cli.check import Options
@@ -72,9 +73,10 @@ def record(
         Path(output).write_text(text, encoding="utf-8")
     except OSError as error:
         raise InputError(f"{output}: cannot be written: {error.strerror}") from None
-    click.echo(f"wrote {output}: {_describe(lock)}")
+    click.echo(printable(f"wrote {output}: {_describe(lock)}"))
     if report.summary.errors:
-        click.echo(f"note: by its report this launch does not work: {report.verdict.summary}")
+        summary = printable(report.verdict.summary)
+        click.echo(f"note: by its report this launch does not work: {summary}")
 
 
 def read_one(options: Options, pid: int | None = None) -> Launch:

@@ -71,7 +71,7 @@ class VerifiedSFTP(SFTPFileSystem):  # type: ignore[misc]  # fsspec has no types
                 auth_timeout=PATIENCE,
                 sock=way,
             )
-        except (paramiko.SSHException, EOFError, OSError) as error:
+        except (paramiko.SSHException, EOFError, OSError, UnicodeError) as error:
             raise _login_problem(settings, error) from None
         return client
 
