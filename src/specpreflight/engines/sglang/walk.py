@@ -95,8 +95,10 @@ class Walk:
         early = target_runner_reads_draft(self._knowledge, algorithm, has_path=bool(path))
         loader = Moment("target", Stage.TARGET_CONFIG, "the model loader")
         target_class = None if early and early_first else self._class_of(target, loader)
+        worker = draft_worker_moment(self._knowledge, graphs=self._graphs)
+        draft = self._draft_model(worker, target.context_length)
         reads_well = True
-        if early:
+        if early and not self._reads_before(algorithm, draft):
             moment = target_runner_moment(self._knowledge, graphs=self._graphs)
             facts = self._built(self._draft_model(moment))
             reads_well = facts is not None
@@ -104,17 +106,28 @@ class Walk:
                 self._check_block_draft(moment, target, facts)
         if early and early_first:
             target_class = self._class_of(target, loader)
-        moment = draft_worker_moment(self._knowledge, graphs=self._graphs)
-        draft = self._draft_model(moment, target.context_length)
         if isinstance(draft, Event):
             if reads_well or draft.topic not in {each.topic for each in self._events}:
                 self._events.append(draft)
-            draft = self._draft_despite(moment, target)
+            draft = self._draft_despite(worker, target)
         elif draft is not None:
             values = partial(self._length_values, draft, target)
-            self._events.extend(length_events(draft, moment, values))
+            self._events.extend(length_events(draft, worker, values))
         if draft is not None:
-            self._add_draft(algorithm, target, draft, target_class, moment)
+            self._add_draft(algorithm, target, draft, target_class, worker)
+
+    def _reads_before(self, algorithm: str, draft: ModelFacts | Event | None) -> bool:
+        """Return whether what the draft worker reads well, the target's runner has read well.
+
+        The runner gives the same arguments but for the target's length, which only makes the check
+        of the draft's length stricter (`ModelConfig._derive_context_length`; before it had that
+        name, the same lines of `__init__`).
+        """
+        return (
+            isinstance(draft, ModelFacts)
+            and algorithm not in BLOCK_DRAFTS
+            and not drops_overrides(self._args)
+        )
 
     def _add_draft(
         self,
