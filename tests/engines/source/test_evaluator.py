@@ -320,6 +320,22 @@ def test_suppressed_errors_end_the_block() -> None:
     assert call(text) == "after"
 
 
+@pytest.mark.parametrize("many", [99_999, 100_000, 100_001, 10**9, 10**30])
+def test_a_loop_that_would_take_seconds_is_unknown(many: int) -> None:
+    text = "def f(n):\n    found = 0\n    for x in range(n):\n        found = x\n    return found"
+    known = many <= 100_000
+    assert call(text, many) == many - 1 if known else isinstance(call(text, many), Opaque)
+
+
+@pytest.mark.parametrize(
+    "made", ["[x for x in range(n)]", "{x for x in range(n)}", "{x: 1 for x in range(n)}",
+             "[y for x in range(2) for y in range(n)]", "list(range(n))", "len(range(n))"]
+)  # fmt: skip
+def test_what_is_made_of_too_many_numbers_is_unknown(made: str) -> None:
+    assert isinstance(call(f"def f(n):\n    return {made}", 10**9), Opaque)
+    assert not isinstance(call(f"def f(n):\n    return {made}", 3), Opaque)
+
+
 @pytest.mark.parametrize("depth", [59, 60, 61, 1000])
 def test_what_nests_too_deep_is_unknown(depth: int) -> None:
     text = "def f(n):\n    if n:\n        return f(n - 1)\n    return 'end'"

@@ -19,11 +19,15 @@ from specpreflight.engines.source.values import (
     Opaque,
     Raised,
     Special,
+    long_range,
     raised,
 )
 
 if TYPE_CHECKING:
     from specpreflight.engines.source.evaluator import Evaluator
+
+#: More than any model has layers, experts or heads; going through so many takes a moment.
+_MOST_ROUNDS = 100_000
 
 
 def _class_method(evaluator: Evaluator, args: list[Any], kwargs: dict[str, Any]) -> Any:
@@ -131,6 +135,14 @@ def _len(evaluator: Evaluator, args: list[Any], kwargs: dict[str, Any]) -> Any:
     return evaluator.call(evaluator.get_attribute(subject, "__len__"), [], {})
 
 
+def _range(evaluator: Evaluator, args: list[Any], kwargs: dict[str, Any]) -> Any:
+    """Return a range; one that would take seconds to go through is unknown."""
+    found = call_python(range, args, kwargs)
+    if isinstance(found, range) and found[_MOST_ROUNDS:]:
+        return long_range(found)
+    return found
+
+
 def _sorted(evaluator: Evaluator, args: list[Any], kwargs: dict[str, Any]) -> Any:
     key = kwargs.get("key")
     if key is None or isinstance(args[0], Opaque):
@@ -165,6 +177,7 @@ BUILTINS.update(
         "filter": Special(_filter),
         "map": Special(_map),
         "len": Special(_len),
+        "range": Special(_range),
         "sorted": Special(_sorted),
         "int": int,
         "object": object,

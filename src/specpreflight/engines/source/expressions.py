@@ -28,6 +28,7 @@ from specpreflight.engines.source.values import (
     Frame,
     Function,
     Opaque,
+    is_long_range,
     raised,
 )
 
@@ -243,7 +244,7 @@ def _items(nodes: list[ast.expr]) -> Code:
         for node in nodes
     ]
 
-    def collect(evaluator: Evaluator, frame: Frame) -> list[Any]:
+    def collect(evaluator: Evaluator, frame: Frame) -> Any:
         items: list[Any] = []
         for code, is_starred in parts:
             value = code(evaluator, frame)
@@ -299,8 +300,7 @@ def _comprehension(node: ast.ListComp | ast.GeneratorExp | ast.SetComp) -> Code:
 
 
 def _set_comprehension(node: ast.SetComp) -> Code:
-    items = _comprehension(node)
-    return lambda evaluator, frame: set(items(evaluator, frame))
+    return _made(set, _comprehension(node))
 
 
 def _dict_comprehension(node: ast.DictComp) -> Code:
@@ -309,7 +309,23 @@ def _dict_comprehension(node: ast.DictComp) -> Code:
         node.generators,
         lambda evaluator, frame: (key(evaluator, frame), value(evaluator, frame)),
     )
-    return lambda evaluator, frame: dict(pairs(evaluator, frame))
+    return _made(dict, pairs)
+
+
+def _made(kind: type, items: Code) -> Code:
+    def make(evaluator: Evaluator, frame: Frame) -> Any:
+        found = items(evaluator, frame)
+        return found if isinstance(found, Opaque) else kind(found)
+
+    return make
+
+
+class _TooLong(Exception):
+    """A comprehension goes through a range that is too long; what it makes is unknown."""
+
+    def __init__(self, source: Opaque) -> None:
+        super().__init__(source.name)
+        self.source = source
 
 
 def _loops(generators: list[ast.comprehension], wanted: Code) -> Code:
@@ -324,7 +340,10 @@ def _loops(generators: list[ast.comprehension], wanted: Code) -> Code:
             found.append(wanted(evaluator, frame))
             return
         items, bind, tests = levels[depth]
-        for item in evaluator.iterate(items(evaluator, frame)):
+        source = items(evaluator, frame)
+        if is_long_range(source):
+            raise _TooLong(source)
+        for item in evaluator.iterate(source):
             bind(evaluator, frame, item)
             for test in tests:
                 if not truth(test(evaluator, frame)):
@@ -332,10 +351,13 @@ def _loops(generators: list[ast.comprehension], wanted: Code) -> Code:
             else:
                 fill(evaluator, frame, depth + 1, found)
 
-    def collect(evaluator: Evaluator, frame: Frame) -> list[Any]:
+    def collect(evaluator: Evaluator, frame: Frame) -> Any:
         inner = Frame(frame.module, frame.function, frame.names.copy(), frame.owner, frame.outer)
         found: list[Any] = []
-        fill(evaluator, inner, 0, found)
+        try:
+            fill(evaluator, inner, 0, found)
+        except _TooLong as error:
+            return error.source
         return found
 
     return collect
