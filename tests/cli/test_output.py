@@ -49,6 +49,12 @@ def test_a_name_that_no_file_system_takes(run: Callable[..., Any], words: tuple[
     assert "file name too long" in ran.stderr
 
 
+@pytest.mark.parametrize("engine", ["sglang", "vllm"])
+def test_a_release_whose_name_no_file_system_takes(run: Callable[..., Any], engine: str) -> None:
+    ran = run("check", "a", "b", "--no-env", "--engine", f"{engine}@{5000 * '9'}")
+    assert ran.code == 2
+
+
 def test_a_draft_whose_name_no_file_system_takes(run: Callable[..., Any], tmp_path: Path) -> None:
     ran = run("check", write_checkpoint(tmp_path, LLAMA), 5000 * "a", "--no-env")
     assert ran.code == 4

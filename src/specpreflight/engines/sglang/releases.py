@@ -6,6 +6,7 @@ can't be mapped is refused with the nearest.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -129,7 +130,10 @@ def _identify_number(text: str, how: str) -> EngineVersion:
     series = [version for version in known if version.startswith(f"{plain}.")]
     if series and plain.count(".") < 2:
         return _version(series[-1], f"{how}: the newest known {plain}")
-    key = release_key(plain)
+    try:
+        key = release_key(plain)
+    except ValueError:  # a number of thousands of digits
+        raise UsageError(f"`{plain}` is no SGLang version") from None
     if key < release_key(known[0]) and not _becomes(plain, known):
         raise UsageError(
             f"SGLang {plain} is older than every known release", hint=f"the nearest is {known[0]}"
@@ -171,7 +175,8 @@ def _nearest_to_tree(package: Path) -> tuple[str, str]:
 
 
 def _is_path(text: str) -> bool:
-    return text in (".", "..") or "/" in text or "\\" in text or Path(text).is_dir()
+    is_folder = os.path.isdir(text)  # noqa: PTH112 (no name is too long for it)
+    return text in (".", "..") or "/" in text or "\\" in text or is_folder
 
 
 def _suggestion(text: str, known: Sequence[str]) -> str:

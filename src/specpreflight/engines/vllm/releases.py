@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from functools import lru_cache
@@ -32,7 +33,7 @@ def identify(wanted: str | None) -> EngineVersion:
     if wanted in ("main", "latest", "nightly"):
         determined = f"`{wanted}`, predicted as the newest known release"
         return EngineVersion("vllm", known[-1], determined)
-    if wanted and Path(wanted).is_dir():
+    if wanted and os.path.isdir(wanted):  # noqa: PTH112 (no name is too long for it)
         return _at_path(Path(wanted), known)
     match = _VERSION.fullmatch(wanted)
     if match is None:
