@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from specpreflight.errors import InputError
 from specpreflight.fixes.environment_file import TARGETS
+from specpreflight.fixes.text_write import write_text_file
 from specpreflight.sources.kept_variables import read_kept_variables
 
 STORY = {
@@ -153,3 +155,25 @@ def test_a_value_that_is_not_known(run: Run, tmp_path: Path) -> None:
     ran = run("env", "write", "--no-env", "--from", tmp_path / "x.sh", "--to", "docker")
     assert ran.code == 4
     assert "not known before the launch" in ran.stderr
+
+
+@pytest.mark.parametrize("kind", [stat.S_IFIFO, stat.S_IFSOCK, stat.S_IFCHR, stat.S_IFDIR])
+def test_what_is_no_file_stays_what_it_is(run: Run, tmp_path: Path, kind: int) -> None:
+    path = tmp_path / "device"
+    if kind == stat.S_IFDIR:
+        path.mkdir()
+    elif kind == stat.S_IFCHR and os.geteuid() != 0:
+        pytest.skip("only root makes devices")
+    else:
+        null = os.makedev(1, 3) if kind == stat.S_IFCHR else 0
+        try:
+            os.mknod(path, 0o666 | kind, null)
+        except PermissionError:
+            pytest.skip("no devices can be made here")
+    ran = run("env", "write", "--to", "dotenv", path)
+    assert ran.code == 4
+    assert f"{path}: is " in ran.stderr
+    assert stat.S_IFMT(path.stat().st_mode) == kind
+    with pytest.raises(InputError, match="is no regular file; nothing is written"):
+        write_text_file(path, "device", b"", b"NCCL_PROTO=LL")
+    assert stat.S_IFMT(path.stat().st_mode) == kind

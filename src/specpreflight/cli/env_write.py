@@ -124,7 +124,13 @@ def _has_errors(loaded: LoadedEnvironment) -> bool:
 def _read(file: str) -> bytes | None:
     from specpreflight.sources.text_file import read_bytes
 
-    return read_bytes(Path(file), file) if Path(file).exists() else None
+    path = Path(file)
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise InputError(
+            f"{file}: is no regular file; nothing is written",
+            hint="give a file, or none for the standard output",
+        )
+    return read_bytes(path, file) if path.exists() else None
 
 
 def _decode(data: bytes, given: str) -> tuple[str, str, str]:

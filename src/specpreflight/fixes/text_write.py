@@ -19,10 +19,13 @@ def write_text_file(path: Path, given: str, before: bytes | None, after: bytes) 
     mode, owner and attributes stay, and a link keeps pointing to the same file.
 
     Raises:
-        InputError: the file changed since it was read, or cannot be written; it is as it was.
+        InputError: the file changed since it was read, is a device, pipe or directory, or cannot
+            be written; it is as it was.
     """
     try:
         target = Path(os.path.realpath(path))
+        if target.exists() and not target.is_file():
+            raise InputError(f"{given}: is no regular file; nothing is written")
         now = target.read_bytes() if target.exists() else None
         if now != before:
             raise InputError(f"{given}: changed since it was read; nothing is written")
