@@ -350,3 +350,9 @@ def test_blocks_that_nest_deep_in_each_call_are_unknown_too() -> None:
     while isinstance(found, list):
         found = found[0]
     assert found == Opaque("f() nested too deep")
+
+
+@pytest.mark.parametrize("made", ["[x for x in u]", "{x for x in u}", "{x: 1 for x in u}",
+                                  "any(x for x in u)", "[y for x in [1] for y in u]"])  # fmt: skip
+def test_what_is_made_of_unknown_items_is_unknown(made: str) -> None:
+    assert isinstance(call(f"def f(u): return {made}", Opaque("u")), Opaque)

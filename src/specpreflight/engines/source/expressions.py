@@ -28,7 +28,6 @@ from specpreflight.engines.source.values import (
     Frame,
     Function,
     Opaque,
-    is_long_range,
     raised,
 )
 
@@ -320,8 +319,8 @@ def _made(kind: type, items: Code) -> Code:
     return make
 
 
-class _TooLong(Exception):
-    """A comprehension goes through a range that is too long; what it makes is unknown."""
+class _UnknownItems(Exception):
+    """A comprehension goes through something unknown; so is what it makes."""
 
     def __init__(self, source: Opaque) -> None:
         super().__init__(source.name)
@@ -341,8 +340,8 @@ def _loops(generators: list[ast.comprehension], wanted: Code) -> Code:
             return
         items, bind, tests = levels[depth]
         source = items(evaluator, frame)
-        if is_long_range(source):
-            raise _TooLong(source)
+        if type(source) is Opaque:
+            raise _UnknownItems(source)
         for item in evaluator.iterate(source):
             bind(evaluator, frame, item)
             for test in tests:
@@ -356,7 +355,7 @@ def _loops(generators: list[ast.comprehension], wanted: Code) -> Code:
         found: list[Any] = []
         try:
             fill(evaluator, inner, 0, found)
-        except _TooLong as error:
+        except _UnknownItems as error:
             return error.source
         return found
 

@@ -45,19 +45,6 @@ class Opaque:
         raise Undecided(f"the truth of {self.name} is unknown")
 
 
-_OF_LONG_RANGE = "all of range("
-
-
-def long_range(numbers: range) -> Opaque:
-    """Return what stands for a range that would take seconds to go through."""
-    return Opaque(f"all of {numbers!r}")
-
-
-def is_long_range(value: Any) -> bool:
-    """Return whether a value is one of `long_range`: what is made of its items is unknown."""
-    return type(value) is Opaque and value.name.startswith(_OF_LONG_RANGE)
-
-
 @dataclass(frozen=True, slots=True)
 class Dtype:
     """A `torch.dtype`."""
