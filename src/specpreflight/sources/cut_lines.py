@@ -17,8 +17,9 @@ from __future__ import annotations
 
 import json
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, Final, Protocol
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 #: A line is kept up to here, in bytes; the longest that an engine writes are some 100 KiB.
 LONGEST_LINE: Final = 1 << 20
@@ -101,117 +102,139 @@ class _Whole:
         return b""
 
 
-class _Docker:
+_Key = TypeVar("_Key")
+_Piece = TypeVar("_Piece", str, bytes)
+
+
+class _Joiner(ABC, Generic[_Key, _Piece]):
+    """Joins the pieces of each writer; what waits for more is kept."""
+
+    def __init__(self) -> None:
+        self._pieces: dict[_Key, _Piece] = {}
+
+    def __call__(self, block: bytes) -> bytes:
+        if not self._pieces and not self._has_pieces(block):
+            return self._whole(block)
+        lines = map(self._join, block.split(b"\n"))
+        return b"\n".join(line for line in lines if line is not None)
+
+    def finish(self) -> bytes:
+        return b"\n".join(map(self._line, self._pieces.values()))
+
+    def _whole(self, block: bytes) -> bytes:
+        """Return a block without pieces as it is told on."""
+        return block
+
+    @abstractmethod
+    def _has_pieces(self, block: bytes) -> bool:
+        """Return whether a block may hold a piece, found without looking at each line."""
+
+    @abstractmethod
+    def _join(self, line: bytes) -> bytes | None:
+        """Return a line with the pieces before it, `None` where it waits for more."""
+
+    @abstractmethod
+    def _line(self, piece: _Piece) -> bytes:
+        """Return what is there of a line."""
+
+
+class _Docker(_Joiner[str, str]):
     """Joins the entries of a json-file that do not end with a newline, each stream's own."""
 
-    def __init__(self) -> None:
-        self._pieces: dict[str, str] = {}
+    def _has_pieces(self, block: bytes) -> bool:
+        return block.count(_DOCKER_END) != block.count(b"\n")
 
-    def __call__(self, block: bytes) -> bytes:
-        if not self._pieces and block.count(_DOCKER_END) == block.count(b"\n"):
-            return block
-        lines = []
-        for line in block.split(b"\n"):
-            entry = _record(line)
-            if entry is None or not isinstance(entry.get("log"), str):
-                lines.append(line)
-                continue
-            stream = str(entry.get("stream"))
-            text = self._pieces.pop(stream, "") + entry["log"]
-            if text.endswith("\n") or len(text) > LONGEST_LINE:
-                lines.append(_line_of({**entry, "log": text}))
-            else:
-                self._pieces[stream] = text
-        return b"\n".join(lines)
+    def _join(self, line: bytes) -> bytes | None:
+        entry = _record(line)
+        if entry is None or not isinstance(entry.get("log"), str):
+            return line
+        stream = str(entry.get("stream"))
+        text = self._pieces.pop(stream, "") + entry["log"]
+        if text.endswith("\n") or len(text) > LONGEST_LINE:
+            return _line_of({**entry, "log": text})
+        self._pieces[stream] = text
+        return None
 
-    def finish(self) -> bytes:
-        return b"\n".join(_line_of({"log": text}) for text in self._pieces.values())
+    def _line(self, piece: str) -> bytes:
+        return _line_of({"log": piece})
 
 
-class _Containerd:
+class _Containerd(_Joiner[bytes, bytes]):
     """Joins the pieces that are marked with `P`, each stream's own."""
 
-    def __init__(self) -> None:
-        self._pieces: dict[bytes, bytes] = {}
+    def _has_pieces(self, block: bytes) -> bool:
+        return _CRI_PIECE.search(block) is not None
 
-    def __call__(self, block: bytes) -> bytes:
-        if not self._pieces and not _CRI_PIECE.search(block):
-            return _CRI_WHOLE.sub(rb"\1 ", block)
-        lines = []
-        for line in block.split(b"\n"):
-            match = _CRI.fullmatch(line)
-            if match is None:
-                lines.append(line)
-                continue
-            piece = self._pieces.pop(match[2], b"") + match[4]
-            if match[3] == b"F" or len(piece) > LONGEST_LINE:
-                lines.append(match[1] + b" " + piece)
-            else:
-                self._pieces[match[2]] = piece
-        return b"\n".join(lines)
+    def _whole(self, block: bytes) -> bytes:
+        return _CRI_WHOLE.sub(rb"\1 ", block)
 
-    def finish(self) -> bytes:
-        return b"\n".join(self._pieces.values())
+    def _join(self, line: bytes) -> bytes | None:
+        match = _CRI.fullmatch(line)
+        if match is None:
+            return line
+        piece = self._pieces.pop(match[2], b"") + match[4]
+        if match[3] == b"F" or len(piece) > LONGEST_LINE:
+            return match[1] + b" " + piece
+        self._pieces[match[2]] = piece
+        return None
+
+    def _line(self, piece: bytes) -> bytes:
+        return piece
 
 
-class _JournalLines:
+class _JournalLines(_Joiner[bytes, bytes]):
     """Joins lines of one process that are as long as pieces are with what it wrote next."""
 
-    def __init__(self) -> None:
-        self._pieces: dict[bytes, bytes] = {}
+    def _has_pieces(self, block: bytes) -> bool:
+        return _has_line_of(_DOCKER_PIECE, block)
 
-    def __call__(self, block: bytes) -> bytes:
-        if not self._pieces and not _has_line_of(_DOCKER_PIECE, block):
-            return block
-        lines = []
-        for line in block.split(b"\n"):
-            match = _SHORT.match(line)
-            if match is None:
-                lines.append(line)
-                continue
-            held = self._pieces.pop(match[1], None)
-            joined = line if held is None else held + line[match.end() :]
-            if len(line) - match.end() in _JOURNAL_PIECES and len(joined) < LONGEST_LINE:
-                self._pieces[match[1]] = joined
-            else:
-                lines.append(joined)
-        return b"\n".join(lines)
+    def _join(self, line: bytes) -> bytes | None:
+        match = _SHORT.match(line)
+        if match is None:
+            return line
+        held = self._pieces.pop(match[1], None)
+        joined = line if held is None else held + line[match.end() :]
+        if len(line) - match.end() not in _JOURNAL_PIECES or len(joined) >= LONGEST_LINE:
+            return joined
+        self._pieces[match[1]] = joined
+        return None
 
-    def finish(self) -> bytes:
-        return b"\n".join(self._pieces.values())
+    def _line(self, piece: bytes) -> bytes:
+        return piece
 
 
-class _JournalRecords:
+class _JournalRecords(_Joiner[tuple[str, ...], str]):
     """Joins the records that say that they were cut, each stream's own."""
 
     def __init__(self, tell: Callable[[str], None]) -> None:
+        super().__init__()
         self._tell: Callable[[str], None] | None = tell
-        self._pieces: dict[tuple[str, ...], str] = {}
 
     def __call__(self, block: bytes) -> bytes:
         if self._tell is not None and _LEFT_OUT.search(block):
             self._tell(_LEFT_OUT_TOLD)
             self._tell = None
-        if not self._pieces and not _CUT_RECORDS.search(block):
-            return block
-        lines = []
-        for line in block.split(b"\n"):
-            record = _record(line)
-            if record is None or not isinstance(record.get("MESSAGE"), str):
-                lines.append(line)
-                continue
-            writer = tuple(
-                str(record.get(key)) for key in ("_STREAM_ID", "CONTAINER_ID_FULL", "PRIORITY")
-            )
-            text = self._pieces.pop(writer, "") + record["MESSAGE"]
-            if _CUT_RECORD.search(line.decode("utf-8", "replace")) and len(text) < LONGEST_LINE:
-                self._pieces[writer] = text
-            else:
-                lines.append(_line_of({**record, "MESSAGE": text}))
-        return b"\n".join(lines)
+        return super().__call__(block)
 
-    def finish(self) -> bytes:
-        return b"\n".join(_line_of({"MESSAGE": text}) for text in self._pieces.values())
+    def _has_pieces(self, block: bytes) -> bool:
+        return _CUT_RECORDS.search(block) is not None
+
+    def _join(self, line: bytes) -> bytes | None:
+        record = _record(line)
+        if record is None or not isinstance(record.get("MESSAGE"), str):
+            return line
+        writer = tuple(
+            str(record.get(key)) for key in ("_STREAM_ID", "CONTAINER_ID_FULL", "PRIORITY")
+        )
+        text = self._pieces.pop(writer, "") + record["MESSAGE"]
+        is_cut = _CUT_RECORD.search(line.decode("utf-8", "replace"))
+        if not is_cut or len(text) >= LONGEST_LINE:
+            return _line_of({**record, "MESSAGE": text})
+        self._pieces[writer] = text
+        return None
+
+    def _line(self, piece: str) -> bytes:
+        return _line_of({"MESSAGE": piece})
 
 
 def _record(line: bytes) -> dict[str, Any] | None:
