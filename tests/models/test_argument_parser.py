@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from specpreflight.models.argument_parser import (
     Option,
+    Parser,
     canonical_flags,
-    parse_arguments,
 )
 
 TYPES = {"str": str, "int": int, "float": float, "json": json.loads}
@@ -61,7 +61,7 @@ def real_answer(options, argv):
 
 
 def our_answer(options, argv):
-    parsed = parse_arguments(argv, options, python=sys.version_info[:2])
+    parsed = Parser(options).parse(argv, python=sys.version_info[:2])
     if parsed.problems:
         return None, parsed.problems[0].message
     return dict(parsed.values), None
@@ -233,12 +233,12 @@ TABLE = (
     ],
 )
 def test_says_what_argparse_says(argv, message):
-    parsed = parse_arguments(["--model", "m", *argv], TABLE, python=(3, 11))
+    parsed = Parser(TABLE).parse(["--model", "m", *argv], python=(3, 11))
     assert [problem.message for problem in parsed.problems] == [message]
 
 
 def test_reports_every_problem_in_argparse_order():
-    parsed = parse_arguments(["--tp", "x", "--context-length", "y", "--nope"], TABLE)
+    parsed = Parser(TABLE).parse(["--tp", "x", "--context-length", "y", "--nope"])
     assert [problem.kind for problem in parsed.problems] == [
         "invalid-value",
         "invalid-value",
@@ -249,14 +249,14 @@ def test_reports_every_problem_in_argparse_order():
 
 def test_an_ambiguous_abbreviation_waits_for_its_turn_since_python_3_12():
     argv = ["--model", "m", "--tp", "x", "--speculative-d", "y"]
-    old = parse_arguments(argv, TABLE, python=(3, 11)).problems
-    new = parse_arguments(argv, TABLE, python=(3, 12)).problems
+    old = Parser(TABLE).parse(argv, python=(3, 11)).problems
+    new = Parser(TABLE).parse(argv, python=(3, 12)).problems
     assert [problem.kind for problem in old] == ["ambiguous", "invalid-value"]
     assert [problem.kind for problem in new] == ["invalid-value", "ambiguous"]
 
 
 def test_the_last_of_repeated_flags_counts_and_is_told():
-    parsed = parse_arguments(["--model", "a", "--tp", "1", "--tp-size=2"], TABLE)
+    parsed = Parser(TABLE).parse(["--model", "a", "--tp", "1", "--tp-size=2"])
     assert parsed.values["tp_size"] == 2
     assert [given.words for given in parsed.repeated()["tp_size"]] == [("1",), ("2",)]
 

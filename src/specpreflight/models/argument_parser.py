@@ -146,17 +146,6 @@ _CONVERTERS: Converters = {
 }
 
 
-def parse_arguments(
-    argv: Sequence[str],
-    options: Sequence[Option],
-    *,
-    converters: Converters | None = None,
-    python: tuple[int, int] = (3, 11),
-) -> Arguments:
-    """Parse one command line; see `Parser`."""
-    return Parser(options, converters=converters).parse(argv, python=python)
-
-
 class Parser:
     """An `ArgumentParser` with its arguments added, for any number of command lines.
 

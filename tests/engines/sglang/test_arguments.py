@@ -19,7 +19,7 @@ from specpreflight.engines.sglang.arguments import (
     parse,
 )
 from specpreflight.engines.sglang.knowledge import load
-from specpreflight.models.argument_parser import ConversionError, canonical_flags, parse_arguments
+from specpreflight.models.argument_parser import ConversionError, Parser, canonical_flags
 
 LAUNCHES = Path(__file__).resolve().parents[4] / "shared" / "launches"
 RECORDED = [
@@ -238,5 +238,5 @@ def test_numbers_that_are_none(text):
 
 
 def test_the_table_is_parsed_in_the_order_of_the_release():
-    parsed = parse_arguments(["--help"], options(load("0.5.9")))
+    parsed = Parser(options(load("0.5.9"))).parse(["--help"])
     assert parsed.given[0].option.action == "help"
