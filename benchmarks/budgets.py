@@ -79,8 +79,8 @@ def seconds(command: Sequence[str]) -> float:
     return time.perf_counter() - start
 
 
-def peak_mib(command: Sequence[str]) -> float:
-    """Return the peak resident memory of one run in MiB."""
+def cost(command: Sequence[str]) -> tuple[float, float]:
+    """Run a command and return its CPU seconds, children included, and its peak MiB."""
     pid = os.posix_spawn(
         command[0],
         list(command),
@@ -88,7 +88,12 @@ def peak_mib(command: Sequence[str]) -> float:
         file_actions=[(os.POSIX_SPAWN_OPEN, 1, "/dev/null", os.O_WRONLY, 0)],
     )
     _, _, usage = os.wait4(pid, 0)
-    return usage.ru_maxrss / 1024
+    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+
+
+def peak_mib(command: Sequence[str]) -> float:
+    """Return the peak resident memory of one run in MiB."""
+    return cost(command)[1]
 
 
 def measure(row: Row, runs: int) -> str:

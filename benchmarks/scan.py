@@ -13,14 +13,13 @@ is a second scan, which takes the reports of the first from the cache.
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import get_args
 
-from budgets import FLOOR, PYTHON, ours
+from budgets import FLOOR, PYTHON, cost, ours
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
 
@@ -38,18 +37,6 @@ def walk(path):
                     json.loads(file.read())
 walk(sys.argv[1])
 """
-
-
-def cost(command: Sequence[str]) -> tuple[float, float]:
-    """Run a command and return its CPU seconds, children included, and its peak MiB."""
-    pid = os.posix_spawn(
-        command[0],
-        list(command),
-        os.environ,
-        file_actions=[(os.POSIX_SPAWN_OPEN, 1, "/dev/null", os.O_WRONLY, 0)],
-    )
-    _, _, usage = os.wait4(pid, 0)
-    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
 
 
 def best_of(command: Sequence[str], runs: int) -> tuple[float, float]:
