@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from specpreflight.api import build_launch, identify_engine
 from specpreflight.documents import Document
+from specpreflight.engines.registry import find_engine
 from specpreflight.errors import UsageError
 from specpreflight.models.checkpoint import Checkpoint
 from specpreflight.models.frozen import dataclass
@@ -34,12 +35,11 @@ _NUMBERED = re.compile(r"\d+\.\d+")
 #: process never arrive.
 _ELSEWHERE = frozenset({"compose", "kubernetes", "kubernetes-custom", "helm-values", "systemd"})
 
-#: Returns variables with what files add to them where an engine starts.
-AddFiles = Callable[[Mapping[str, Variable], EngineVersion], Mapping[str, Variable]]
-
-
 #: A flag that says how to speculate, of either engine.
 _SPECULATION: Final = re.compile("--spec|-sc")
+
+#: Returns variables with what files add to them where an engine starts.
+AddFiles = Callable[[Mapping[str, Variable], EngineVersion], Mapping[str, Variable]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +146,6 @@ class Conditions:
     def _with_speculation(self, target: Checkpoint | None, draft: Checkpoint | None) -> Conditions:
         if not self.words or draft is None or any(map(_SPECULATION.match, self.words)):
             return self
-        from specpreflight.engines.registry import find_engine
-
         engine = find_engine(self.engine.name)
         words = engine.complete_arguments((), target, draft, self.engine)
         return replace(self, words=(*words, *self.words))

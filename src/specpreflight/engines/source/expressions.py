@@ -38,8 +38,7 @@ if TYPE_CHECKING:
 Assigner: TypeAlias = Callable[["Evaluator", Frame, Any], None]
 
 
-def _constant(node: ast.Constant) -> Code:
-    value = node.value
+def _fixed(value: Any) -> Code:
     return lambda evaluator, frame: value
 
 
@@ -150,7 +149,7 @@ def _joined(node: ast.JoinedStr) -> Code:
 
 def _formatted(part: ast.expr) -> Code:
     if isinstance(part, ast.Constant):
-        return _constant(ast.Constant(str(part.value)))
+        return _fixed(str(part.value))
     assert isinstance(part, ast.FormattedValue)
     value_of, as_repr = code_of(part.value), part.conversion == ord("r")
     spec_of = None if part.format_spec is None else code_of(part.format_spec)
@@ -243,7 +242,7 @@ def _items(nodes: list[ast.expr]) -> Code:
         for node in nodes
     ]
 
-    def collect(evaluator: Evaluator, frame: Frame) -> Any:
+    def collect(evaluator: Evaluator, frame: Frame) -> list[Any]:
         items: list[Any] = []
         for code, is_starred in parts:
             value = code(evaluator, frame)
@@ -265,7 +264,7 @@ def _list_of(codes: tuple[Code, ...]) -> Code:
 
 def _tuple(node: ast.Tuple) -> Code:
     if is_fixed(node):
-        return _constant(ast.Constant(ast.literal_eval(node)))
+        return _fixed(ast.literal_eval(node))
     items = _items(node.elts)
     return lambda evaluator, frame: tuple(items(evaluator, frame))
 
@@ -432,7 +431,7 @@ def _named(node: ast.NamedExpr) -> Code:
 
 COMPILERS.update(
     {
-        ast.Constant: _constant,
+        ast.Constant: lambda node: _fixed(node.value),
         ast.Name: _name,
         ast.Attribute: _attribute,
         ast.Call: _call,
